@@ -68,7 +68,7 @@ async def main() -> int:
     known = world.known(PORT)
     odd = set(known["was_odd"] if options.variant == "swapped" else known["odd"])
     with tempfile.TemporaryDirectory(prefix="vedette-hunt-") as folder:
-        hunted = await run_hunt(world, Path(folder), options)
+        hunted = await run_hunt(world, Path(options.keep or folder), options)
     looks = len(hunted.looked)
     result: dict[str, Any] = {
         "seed": options.seed, "variant": options.variant, "hosts": len(world.hosts), "pages": known["pages"],
@@ -277,6 +277,7 @@ def _plan(options: argparse.Namespace) -> OddPlan:
         farm=2000 if options.variant == "farm" else 0,
         is_swapped=options.variant == "swapped",
         folders=options.variant == "folders",
+        kinds=tuple(filter(None, options.only_kinds.split(","))),
         seed=options.seed,
     )
 
@@ -290,6 +291,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--odd", type=int, default=200)
     parser.add_argument("--variant", choices=("plain", "none", "swapped", "farm", "folders"), default="plain")
     parser.add_argument("--without", default="", help="a family of features to switch off")
+    parser.add_argument("--only-kinds", default="", help="kinds of odd pages to plant, separated by commas; all of them if empty")
+    parser.add_argument("--keep", default="", metavar="FOLDER", help="where the store of the run stays")
     return parser.parse_args()
 
 

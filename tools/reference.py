@@ -127,6 +127,7 @@ WORDS = {
     "lanes.*.trips_after": "Failures in a row that close the lane.",
     "lanes.*.trip_share": "Or this share of failures among the last calls; 0: off.",
     "lanes.*.closed_for": "How long it stays closed; doubles with every failed probe, up to a day.",
+    "lanes.*.sleep": "Hours in which nothing starts, every day, UTC.  `[22:00-06:00]`",
     "sources[].honour_nofollow": "`false`: a crawl also follows links marked nofollow.  Only for sites of your own.",
     "sources[].traps": "Budgets of a crawl against sites without end; a refusal names the one that it met.",
     "sources[].traps.path_depth": "Parts of a path.",

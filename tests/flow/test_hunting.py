@@ -113,6 +113,22 @@ async def test_what_was_not_chosen_is_open_and_not_due(tmp_path):
     assert sum(seen(watched).values()) <= 1 + 2 + 2 + 1  # the seed, a burst, what an hour fills, and rounding
 
 
+async def test_no_host_is_asked_while_its_lane_sleeps(tmp_path):
+    lanes = {
+        "default": {**QUICK["lanes"]["default"], "sleep": "04:00-06:00"},
+        f"host:{RICH}": {"sleep": ["08:00-20:00"]},
+    }
+    watched = life(tmp_path, script, SOURCE, hunt={"looks_per_day": 480}, **{**QUICK, "lanes": lanes})
+    began = watched.clock.now()
+    ended = await watched.run(seconds=24 * 3600.0)
+    assert ended.error is None
+    asked = [(began + timedelta(hours=hours), url.split("/")[2]) for hours, url in watched.fetcher.asked]
+    assert len(asked) > 100
+    assert {at.hour for at, host in asked if host != RICH}.isdisjoint({4, 5})
+    assert {at.hour for at, host in asked if host == RICH}.isdisjoint(range(8, 20))
+    assert {at.hour for at, host in asked if host == RICH}  # it was asked at other times
+
+
 async def test_looks_per_day_bound_the_hunt_over_restarts(tmp_path):
     watched = hunting(tmp_path, looks_per_day=48)
     for _ in range(8):

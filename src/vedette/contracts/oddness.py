@@ -101,6 +101,7 @@ class OddWeights:
     weights: Mapping[str, float]  # of a feature in its family, 0 to 1
     persist_at: float
     llm_at: float
+    earned_at: float = 0.0  # points of the other families from which on links count whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

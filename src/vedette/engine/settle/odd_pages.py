@@ -13,8 +13,17 @@ from typing import Protocol
 
 from vedette.contracts.oddness import FeatureSet, OddFacts, OddPage, OddWeights, ScoreDecision
 from vedette.contracts.watch import Settlement
-from vedette.core.oddness.background import Background, Twins
-from vedette.core.oddness.features import FEATURES, PROFILE, OddSubject, feature_set, profile_of, values_of
+from vedette.core.judging.embedding import unpack_vector
+from vedette.core.oddness.background import Background, Judged, Twins
+from vedette.core.oddness.features import (
+    FEATURES,
+    PROFILE,
+    OddSubject,
+    evidence_of,
+    feature_set,
+    profile_of,
+    values_of,
+)
 from vedette.core.oddness.odd_score import decide
 from vedette.core.oddness.page_figures import place_key
 from vedette.core.urls.canonical import host_of
@@ -53,12 +62,14 @@ class OddJudge:
             at=facts.at,
             phrases=self.background.phrases(facts.page),
             pull=facts.pull,
+            cosines=self.background.cosines(unpack_vector(facts.page.vector)),
         )
-        values = values_of(subject)
-        features = feature_set(subject, values, facts.digest)
+        evidence = evidence_of(subject, values_of(subject))
+        features = feature_set(subject, evidence, facts.digest)
         twin = self.twins.twin(facts.page.simhash, facts.watch)
         decision = decide(features, self.weights, twin=twin)
-        self.background.note(facts.page, place, profile_of(facts.page), values)
+        judged = Judged(evidence.values, evidence.alone, decision.score, decision.found)
+        self.background.note(facts.page, place, profile_of(facts.page), judged)
         self.twins.note(facts.page.simhash, facts.watch)
         return features, decision
 
