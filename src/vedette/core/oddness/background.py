@@ -32,6 +32,8 @@ PLACE_BINS = 64
 USUAL, SELDOM, STOCK = 0.2, 0.015, 0.025
 SMALLEST_WORDS = 5  # its words that most pages have: about every page in its language has them
 FEW = 12.0  # pairs; of fewer a share says little, and a list is no text
+MOST_NEARLY = 4_096  # pages that are remembered in case that the level falls
+SCORES = 201  # half points from 0 to 100
 KNOWN_WORD = 4  # pages that have a word which is neither a name nor made up
 MOST_PLACES = 60_000  # that are remembered with what they look like: some 90 MB
 PRIOR, PRIOR_SHARE = (
@@ -78,8 +80,9 @@ class Background:
         self.counts = {name: np.zeros(1 << bits, np.uint32) for name, bits in BITS.items()}
         self.ring = np.zeros((KEPT, values))
         self.vectors = np.zeros((KEPT, DIMENSIONS), np.float32)
-        self.scores = np.zeros(KEPT)
+        self.scores = np.zeros(SCORES, np.uint32)  # pages by score, in half points
         self.found: dict[int, float] = {}  # places with a finding: the best
+        self.nearly: dict[int, float] = {}  # watches that the level of now keeps out, with their scores
         self.places: dict[int, PlaceMemory] = {}
         self.links_in: Counter[int] = Counter()  # places that link to a place
         self.linked: set[tuple[int, int]] = set()
@@ -92,6 +95,7 @@ class Background:
     def note(self, page: PageFigures, place: int, profile: np.ndarray, judged: Judged) -> None:
         """One look was settled."""
         self.seen += 1
+        self.scores[min(SCORES - 1, int(2.0 * judged.score))] += 1
         if judged.found and (place in self.found or len(self.found) < MOST_PLACES):
             self.found[place] = max(judged.found, self.found.get(place, 0.0))
         for other in np.frombuffer(page.out, np.uint64).tolist():
@@ -112,9 +116,15 @@ class Background:
         self.counts["pairs"][pairs] += 1
         self.counts["heads"][np.unique(np.concatenate((firsts, seconds)))] += 1
         self.ring[self.looks % KEPT] = judged.values
-        self.scores[self.looks % KEPT] = judged.score
         self.vectors[self.looks % KEPT] = unpack_vector(page.vector)
         self.looks += 1
+
+    def keep_in_mind(self, watch: int, score: float) -> None:
+        """Not odd enough for the crawl as it is known by now.  The best are remembered."""
+        self.nearly[watch] = score
+        if len(self.nearly) > MOST_NEARLY:
+            best = sorted(self.nearly, key=lambda one: (-self.nearly[one], one))[: MOST_NEARLY // 2]
+            self.nearly = {one: self.nearly[one] for one in sorted(best)}
 
     def surprise(self, name: str, sample: bytes) -> float:
         """Bits per part of the sample: how little it was to be expected."""
@@ -194,6 +204,7 @@ class Background:
             "in": sorted(self.links_in.items()), "linked": sorted(self.linked), "keys": keys,
             "middle": None if self._ranked is None else self._ranked.tolist(), "middle_at": self._ranked_at,
             "of_place": [one.looks for one in memories], "found": sorted(self.found.items()),
+            "nearly": list(self.nearly.items()),
         }  # fmt: skip
         out = io.BytesIO()
         text = json.dumps(head, separators=(",", ":")).encode()
@@ -221,9 +232,9 @@ class Background:
         found.linked = {(one, other) for one, other in head["linked"]}
         found.counts = {name: read.array(1 << bits, np.uint32) for name, bits in BITS.items()}
         found.ring = read.array(KEPT * values, np.float64).reshape(KEPT, values)
-        found.found = dict(head["found"])
+        found.found, found.nearly = dict(head["found"]), dict(head["nearly"])
         found.vectors = read.array(KEPT * DIMENSIONS, np.float32).reshape(KEPT, DIMENSIONS)
-        found.scores = read.array(KEPT, np.float64)
+        found.scores = read.array(SCORES, np.uint32)
         found.places = _read_places(read, head, profile)
         if head["middle"] is not None:
             found._ranked, found._ranked_at = np.array(head["middle"]), head["middle_at"]

@@ -25,10 +25,9 @@ from vedette.core.oddness.page_figures import AT
 
 LEAST_OF_PLACE = 3  # pages before a place has a look of its own
 RARE = 1.7  # decimal places: of what one page in fifty has, all counts
-USUAL_HERE, FEW_OF_PLACE = (
-    0.7,
-    6.0,
-)  # how much the style of a place is taken off, and pages that weigh against it
+USUAL_HERE = 0.25  # so much of what all pages of a place have is taken off
+FEW_OF_PLACE = 6.0  # pages that weigh against its style
+YOUNG = 24.0  # pages of which nothing can be rare yet: a crawl of so many makes half of the evidence
 KNOWN = 4  # places that link to a place that is not small any more
 
 
@@ -236,7 +235,7 @@ def evidence_of(subject: OddSubject, values: np.ndarray) -> Evidence:
     enough = np.clip((told - _LOW) / (_HIGH - _LOW), 0.0, 1.0)
     rarity = np.clip(-np.log10(background.shares(values)) / RARE, 0.0, 1.0)
     rarity = np.where(_EITHER, 1.0, rarity)
-    alone = enough * rarity
+    alone = enough * rarity * (background.looks / (background.looks + YOUNG))
     return Evidence(values, rarity, alone, alone * (1.0 - USUAL_HERE * _usual(subject.memory)))
 
 

@@ -60,6 +60,7 @@ WEIGHTS: Mapping[str, float] = {
     "personal_path": 0.0,
 }
 PERSIST_AT, LLM_AT = 36.0, 52.0
+LOWER, HIGHER = 6.0, 0.0  # how far the crawl may move it
 EARNED_AT = 15.0  # points of a page's own families from which on its links count whole
 LARGEST_CAP = 30.0  # of a family, whatever marks say
 DEFAULT = OddWeights(
@@ -69,23 +70,58 @@ DEFAULT = OddWeights(
     persist_at=PERSIST_AT,
     llm_at=LLM_AT,
     earned_at=EARNED_AT,
+    lower=LOWER,
+    higher=HIGHER,
 )
 
 
-def decide(features: FeatureSet, weights: OddWeights, *, twin: int = 0) -> ScoreDecision:
+# Defaults of older releases: what was decided by them is decided again by them.
+_OLD_WEIGHTS = {
+    "strange_phrases": 0.9, "unheard_turns": 0.7, "no_stock_phrases": 0.8, "reciprocal": 0.7, "from_findings": 0.8,
+    "packed": 0.2, "sentences": 0.2, "vocabulary": 0.2, "word_length": 0.2, "digits": 0.4, "unseen_words": 0.4,
+    "few_links": 0.2, "hidden_notes": 0.4, "deep_path": 0.0, "personal_path": 0.0,
+}  # fmt: skip
+_OLD_CAPS = (12.0, 10.0, 15.0, 17.0, 22.0, 10.0, 14.0)
+RELEASED: Mapping[str, OddWeights] = {
+    DEFAULT.version: DEFAULT,
+    "default-1": OddWeights(
+        version="default-1",
+        caps=dict(zip(CAPS, _OLD_CAPS, strict=True)),
+        weights={one.name: _OLD_WEIGHTS.get(one.name, DEFAULT_WEIGHT) for one in FEATURES},
+        persist_at=42.0,
+        llm_at=60.0,
+    ),
+}
+
+
+def decide(
+    features: FeatureSet, weights: OddWeights, *, twin: int = 0, level: float | None = None
+) -> ScoreDecision:
     """The score of a page and what is done with it.  `twin`: a watch that shows nearly the same text; 0: none."""
-    return decided(features.features, weights, twin=twin)
+    return decided(features.features, weights, twin=twin, level=level)
 
 
-def decided(features: Iterable[FeatureValue], weights: OddWeights, *, twin: int = 0) -> ScoreDecision:
+def decided(
+    features: Iterable[FeatureValue], weights: OddWeights, *, twin: int = 0, level: float | None = None
+) -> ScoreDecision:
+    """`level`: the score from which on this crawl keeps a page; None: as the weights say."""
+    least = weights.persist_at if level is None else level
     reasons = contributions(features, weights)
     score = math.fsum(one.points for one in reasons)
     hit = tuple(
-        name for name, least in (("persist", weights.persist_at), ("llm", weights.llm_at)) if score >= least
+        name
+        for name, from_on in (("persist", least), ("llm", max(least, weights.llm_at)))
+        if score >= from_on
     )
     action = Action(hit[-1]) if hit and not twin else Action.SKIP
     return ScoreDecision(
-        score=score, reasons=reasons, thresholds_hit=hit, action=action, weights=weights.version, twin=twin
+        score=score,
+        reasons=reasons,
+        thresholds_hit=hit,
+        action=action,
+        weights=weights.version,
+        twin=twin,
+        level=level,
     )
 
 
@@ -146,6 +182,8 @@ def configured(weights: OddWeights, triage: Triage) -> OddWeights:
         weights,
         caps=grown if off else weights.caps,
         persist_at=least,
+        lower=weights.lower if triage.persist_at is None else 0.0,  # what the operator set stands
+        higher=weights.higher if triage.persist_at is None else 0.0,
         llm_at=max(least, weights.llm_at if triage.llm_at is None else triage.llm_at),
     )
 
