@@ -61,7 +61,7 @@ class PhraseShares(NamedTuple):
     own: float  # of those with a small word: no stock phrase of the crawl
 
 
-class Judged(NamedTuple):
+class NotedPage(NamedTuple):
     """What was made of a page, as the background learns it."""
 
     values: np.ndarray  # of each feature
@@ -92,7 +92,7 @@ class Background:
     def place(self, key: int) -> PlaceMemory:
         return self.places.get(key) or PlaceMemory()
 
-    def note(self, page: PageFigures, place: int, profile: np.ndarray, judged: Judged) -> None:
+    def note(self, page: PageFigures, place: int, profile: np.ndarray, judged: NotedPage) -> None:
         """One look was settled."""
         self.seen += 1
         self.scores[min(SCORES - 1, int(2.0 * judged.score))] += 1
@@ -163,7 +163,8 @@ class Background:
     def cosines(self, vector: np.ndarray) -> np.ndarray:
         """How near its text is to each page that is kept."""
         known = self.vectors[: min(self.looks, KEPT)]
-        return np.einsum("ij,j->i", known, vector.astype(np.float32))
+        found: np.ndarray = np.einsum("ij,j->i", known, vector.astype(np.float32))
+        return found
 
     def distance(self, cosines: np.ndarray) -> float:
         """1 minus the cosine to the fifth nearest page: one or two of its kind do not make it usual."""

@@ -16,7 +16,7 @@ from vedette.contracts.oddness import FeatureSet, OddFacts, OddPage, OddWeights,
 from vedette.contracts.watch import Settlement
 from vedette.contracts.words import WatchId
 from vedette.core.judging.embedding import unpack_vector
-from vedette.core.oddness.background import Background, Judged, Twins
+from vedette.core.oddness.background import Background, NotedPage, Twins
 from vedette.core.oddness.features import (
     FEATURES,
     PROFILE,
@@ -75,7 +75,7 @@ class OddJudge:
         twin = self.twins.twin(facts.page.simhash, facts.watch)
         self.level = kept_from(self.background, self.weights)
         decision = decide(features, self.weights, twin=twin, level=self.level)
-        judged = Judged(evidence.values, evidence.alone, decision.score, decision.found)
+        judged = NotedPage(evidence.values, evidence.alone, decision.score, decision.found)
         self.background.note(facts.page, place, profile_of(facts.page), judged)
         self.twins.note(facts.page.simhash, facts.watch)
         if not twin and self.weights.persist_at - self.weights.lower <= decision.score < (self.level or 0.0):
