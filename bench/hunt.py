@@ -5,7 +5,10 @@
 
 The hunt runs over real HTTP on the jumping clock.  Breadth-first and random follow the link graph of the truth with
 as many fetches: each address that they ask for is one, also where nothing answers.  They keep robots.txt as it does.
-Prints a table and one line of JSON.  `--without FAMILY` switches a family of features off, where the hunt has any.
+Prints a table and one line of JSON.  `--without FAMILY` switches a family of features off.  `--only-kinds a,b` plants
+odd pages of these kinds alone: whoever chooses weights leaves kinds out and looks at them afterwards.
+The AUC of a feature is over all pages that the hunt judged; with `--alone` that of naive features over the whole world
+is printed too (odd_measures.py), which takes half a minute.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "flow"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "core"))
 
-from odd_measures import auc
+from odd_measures import auc, single_features
 from watching import Watched, clock_of
 
 from vedette.config.model import Loaded, parse
@@ -47,7 +50,6 @@ class Finding:
     url: str
     score: float
     action: str = ""
-    features: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Hunted:
     forbidden: int
     error: str
     cpu: float
+    values: dict[str, dict[str, float]] = field(default_factory=dict)  # of each feature of each page judged
 
 
 async def main() -> int:
@@ -68,7 +71,7 @@ async def main() -> int:
     known = world.known(PORT)
     odd = set(known["was_odd"] if options.variant == "swapped" else known["odd"])
     with tempfile.TemporaryDirectory(prefix="vedette-hunt-") as folder:
-        hunted = await run_hunt(world, Path(folder), options)
+        hunted = await run_hunt(world, Path(options.keep or folder), options)
     looks = len(hunted.looked)
     result: dict[str, Any] = {
         "seed": options.seed, "variant": options.variant, "hosts": len(world.hosts), "pages": known["pages"],
@@ -79,6 +82,8 @@ async def main() -> int:
         **_found("breadth", [walk(world, looks, breadth_first)], odd),
         **_found("random", [walk(world, looks, at_random(draw)) for draw in range(DRAWS)], odd),
         **ranked(hunted.findings, odd, known),
+        **alone(hunted.values, odd),
+        **(naive(world) if options.alone else {}),
     }  # fmt: skip
     _table(result)
     print(json.dumps(result, ensure_ascii=False))
@@ -105,11 +110,15 @@ async def run_hunt(world: OddWorld, data: Path, options: argparse.Namespace) -> 
     loaded = Loaded(config=config, path=None, data=data, digest="flow")
     return Hunted(
         looked=looked,
-        findings=findings_of(Installation(loaded=loaded, clock=clock), watched),
+        findings=findings_of(Installation(loaded=loaded, clock=clock)),
         requests=stats["requests"],
         forbidden=stats["forbidden"],
         error=str(ended.error or ""),
         cpu=time.process_time() - began,
+        values={
+            url: {name: value for name, _, _, value, _, _ in json.loads(features)}
+            for url, features in watched.rows("SELECT url, features FROM odd_pages")
+        },
     )
 
 
@@ -135,27 +144,9 @@ def _config(world: OddWorld, web: LivingWeb, options: argparse.Namespace) -> dic
     }  # fmt: skip
 
 
-def findings_of(installation: Installation, watched: Watched) -> list[Finding]:
-    """What the hunt ranks; before it ranks anything, the scores of the scout."""
-    ask = getattr(operations, "findings", None)
-    if ask is not None:
-        rows = [
-            Finding(
-                row.url,
-                row.score,
-                row.action,
-                {one.feature: one.value for one in getattr(row, "contributions", ())},
-            )
-            for row in ask(installation)
-        ]
-    else:
-        rows = [
-            Finding(url, score or 0.0, word or "")
-            for url, score, word in watched.rows(
-                "SELECT w.url, MAX(d.score), d.word FROM verdicts d JOIN evidence e ON e.id = d.evidence_id "
-                "JOIN watches w ON w.id = e.watch_id GROUP BY w.url"
-            )
-        ]
+def findings_of(installation: Installation) -> list[Finding]:
+    """What the hunt ranks, the oddest first."""
+    rows = [Finding(row.url, row.score, row.action) for row in operations.findings(installation)]
     return sorted(rows, key=lambda row: (-row.score, row.url))
 
 
@@ -225,28 +216,43 @@ def _found(name: str, ways: Sequence[Sequence[str]], odd: set[str]) -> dict[str,
 
 
 def ranked(findings: Sequence[Finding], odd: set[str], known: Mapping[str, Any]) -> dict[str, Any]:
-    """How good the first of the ranking are, and how much each feature tells alone."""
+    """How good the first of the ranking are.  `precision_100`: of those that there are; `odd_100`: of a hundred."""
     top = [row.url for row in findings[:50]]
     kinds = Counter(known["odd"][url]["kind"] for url in top if url in known["odd"])
     decoys = Counter(known["decoys"][url]["imitates"] for url in top if url in known["decoys"])
-    names = sorted({name for row in findings for name in row.features})
-    alone = {}
-    is_odd = [row.url in odd for row in findings]
-    if any(is_odd) and not all(is_odd):
-        alone = {
-            name: round(auc([row.features.get(name, 0.0) for row in findings], is_odd), 3) for name in names
-        }
+    kept = {row.url for row in findings} & odd
     return {
-        "ranked": len(findings),
-        "findings": sum(row.action not in ("", "skip") for row in findings),
+        "findings": len(findings),
+        "kept": len(kept),
+        "kept_share": round(len(kept) / len(odd), 3) if odd else None,
+        "kept_by_kind": dict(
+            sorted(Counter(known["odd"][url]["kind"] for url in kept if url in known["odd"]).items())
+        ),
         "precision_50": _precision(findings[:50], odd),
         "precision_100": _precision(findings[:100], odd),
+        "odd_100": round(sum(row.url in odd for row in findings[:100]) / 100, 3),
         "kinds_50": len(kinds),
         "decoys_50": sum(decoys.values()),
         "decoys_by_what": dict(decoys),
-        "best_single_auc": max(alone.values(), default=None),
-        "single_auc": alone,
     }
+
+
+def alone(values: Mapping[str, Mapping[str, float]], odd: set[str]) -> dict[str, Any]:
+    """How well each feature of the hunt alone tells odd pages from the others that it judged."""
+    is_odd = [url in odd for url in values]
+    if not any(is_odd) or all(is_odd):
+        return {"best_single_auc": None, "single_auc": {}}
+    names = list(next(iter(values.values())))
+    found = {name: round(auc([row[name] for row in values.values()], is_odd), 3) for name in names}
+    return {"best_single_auc": max(found.values()), "single_auc": found}
+
+
+def naive(world: OddWorld) -> dict[str, Any]:
+    """The same of features that need no crawl, over every page of the world."""
+    found = {name: round(value, 3) for name, value in single_features(world).items()}
+    best = max(found, key=found.__getitem__)
+    print(f"best naive feature over the whole world: {best} {found[best]}")
+    return {"naive_auc": found, "best_naive_auc": found[best]}
 
 
 def _precision(findings: Sequence[Finding], odd: set[str]) -> float | None:
@@ -262,7 +268,8 @@ def _table(result: Mapping[str, Any]) -> None:
         found, recall = result[f"{name}_found"], result[f"{name}_recall"]
         print(f"{name:10}{found:>8}{recall if recall is not None else '-':>9}{each or '-':>23}{share:>16}")
     print(
-        f"precision@50 {result['precision_50']}, @100 {result['precision_100']}, kinds {result['kinds_50']} and decoys "
+        f"{result['findings']} findings, {result['kept']} of them odd; precision@50 {result['precision_50']}, "
+        f"@100 {result['precision_100']} ({result['odd_100']} of a hundred), kinds {result['kinds_50']} and decoys "
         f"{result['decoys_50']} in the first 50, {result['requests_per_look']} requests per look, "
         f"best single feature {result['best_single_auc'] or 'not measured'}"
     )
@@ -277,6 +284,7 @@ def _plan(options: argparse.Namespace) -> OddPlan:
         farm=2000 if options.variant == "farm" else 0,
         is_swapped=options.variant == "swapped",
         folders=options.variant == "folders",
+        kinds=tuple(filter(None, options.only_kinds.split(","))),
         seed=options.seed,
     )
 
@@ -290,6 +298,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--odd", type=int, default=200)
     parser.add_argument("--variant", choices=("plain", "none", "swapped", "farm", "folders"), default="plain")
     parser.add_argument("--without", default="", help="a family of features to switch off")
+    parser.add_argument(
+        "--only-kinds",
+        default="",
+        help="kinds of odd pages to plant, separated by commas; all of them if empty",
+    )
+    parser.add_argument("--alone", action="store_true", help="the AUC of naive features over the whole world")
+    parser.add_argument("--keep", default="", metavar="FOLDER", help="where the store of the run stays")
     return parser.parse_args()
 
 

@@ -207,3 +207,10 @@ def test_no_naive_feature_alone_finds_the_odd_pages(seed):
     found = single_features(small(seed=seed))
     best = max(found, key=found.__getitem__)
     assert found[best] <= 0.80, (best, found[best])
+
+
+def test_kinds_can_be_left_out():
+    world = small(kinds=("dream_log", "webring"))
+    assert {facts["kind"] for facts in world.known(80)["odd"].values()} == {"dream_log", "webring"}
+    with pytest.raises(ValueError, match="no such kinds"):
+        small(kinds=("nonsense",))

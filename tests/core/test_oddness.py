@@ -17,13 +17,15 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.oddness import Action, Family, FeatureSet, FeatureValue, OddFacts, Provenance, Triage
 from vedette.contracts.words import ContentClass, WatchId
-from vedette.core.oddness.background import Twins
+from vedette.core.oddness.background import Background, Twins
 from vedette.core.oddness.features import FEATURES, PROFILE
 from vedette.core.oddness.figure_bytes import pack_figures, unpack_figures
+from vedette.core.oddness.level import kept_from, risen
 from vedette.core.oddness.mark_weights import LEAST, fitted
 from vedette.core.oddness.odd_score import (
     DEFAULT,
     LARGEST_CAP,
+    RELEASED,
     configured,
     decided,
     read_weights,
@@ -92,10 +94,10 @@ def test_odd_pages_are_scored_above_ordinary_ones():
     assert {action for n, _, _, action in found if n % 60} == {Action.SKIP}
 
 
-def test_figures_are_the_same_in_another_process_with_another_hash_seed():
+def test_figures_and_scores_are_the_same_in_another_process_with_another_hash_seed():
     code = (
         "import test_oddness as t, hashlib; from vedette.core.oddness.figure_bytes import pack_figures;"
-        "print(hashlib.sha256(pack_figures(t.facts(7, t.odd(7)).page)).hexdigest())"
+        "print(hashlib.sha256(pack_figures(t.facts(7, t.odd(7)).page) + repr(t.judged(150)).encode()).hexdigest())"
     )
     here = os.path.dirname(__file__)
     told = {
@@ -240,3 +242,58 @@ def test_too_few_marks_are_an_error_that_says_how_many_are_needed():
 )
 def test_customs_of_an_older_web_are_known_in_several_languages(text: str, count: int):
     assert customs_in(text) == count
+
+
+def a_crawl(seed: int, pages: int, odd_pages: int) -> Background:
+    """Scores as ordinary pages have them, and some that are higher."""
+    draw, background = Random(seed), Background(len(FEATURES))
+    for n in range(pages):
+        score = draw.uniform(30.0, 60.0) if n < odd_pages else min(100.0, draw.expovariate(0.15))
+        background.scores[int(2 * score)] += 1
+        background.seen += 1
+    return background
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_where_nothing_stands_out_the_level_stays_high_and_a_tail_brings_it_down(seed: int):
+    high, low = DEFAULT.persist_at + DEFAULT.higher, DEFAULT.persist_at - DEFAULT.lower
+    assert kept_from(a_crawl(seed, 4000, 0), DEFAULT) == high
+    assert kept_from(a_crawl(seed, 4000, 160), DEFAULT) == low
+    assert kept_from(a_crawl(seed, 100, 40), DEFAULT) is None  # too few to tell
+    fixed = configured(DEFAULT, Triage(persist_at=40.0))
+    assert kept_from(a_crawl(seed, 4000, 160), fixed) is None  # what the operator set stands
+
+
+def test_a_page_that_was_not_kept_is_kept_when_the_level_falls_below_its_score():
+    background = a_crawl(1, 4000, 0)
+    background.keep_in_mind(7, 31.0)
+    background.keep_in_mind(3, 35.0)
+    assert risen(background, None) == []
+    assert risen(background, 33.0) == [3]
+    assert risen(background, 30.0) == [7]
+    assert risen(background, 30.0) == []
+
+
+def test_links_count_as_far_as_the_page_itself_is_odd():
+    links = [value(one.name, 1.0) for one in FEATURES if one.family is Family.LINKS]
+    assert decided(links, DEFAULT).score == 0.0
+    some = [*links, value("strange_phrases", 0.5)]
+    whole = [*links, *(value(one.name, 1.0) for one in FEATURES if one.family is Family.PHRASES)]
+    points = [
+        sum(one.points for one in decided(values, DEFAULT).reasons if one.family is Family.LINKS)
+        for values in (some, whole)
+    ]
+    assert 0.0 < points[0] < points[1]
+
+
+def test_what_was_decided_by_older_defaults_is_decided_again_by_them():
+    values = [value(one.name, 0.5) for one in FEATURES]
+    old = decided(values, RELEASED["default-1"])
+    assert old.adds_up
+    assert old.score != decided(values, DEFAULT).score
+
+
+def test_numbers_are_no_rare_words():
+    numbers = " ".join(str(n) for n in range(1000, 1200))
+    one, other = (facts(n, ("<p>", f"the price of water {text}")).page for n, text in ((1, ""), (2, numbers)))
+    assert one.words == other.words

@@ -154,3 +154,69 @@ def test_a_knob_out_of_range_is_told(hunt):
 
 def test_the_defaults_of_the_configuration_are_those_of_the_rule():
     assert hunt_params(parse({})) == HuntParams()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_hunt_that_has_nowhere_to_start_is_an_error_that_says_what_to_do(
+    tmp_path: Path, is_new: bool, form: tuple[str, ...]
+):
+    if not is_new:
+        stocked(tmp_path).source("https://plain.example/", name="plain")  # it does not hunt
+    told = Cli(tmp_path)("hunt", "run", "--looks", "5", *form)
+    assert told.code != 0
+    assert "vedette hunt seed registry:smallweb" in told.err
+    assert told.out == ""
+
+
+def test_seeds_become_sources_that_hunt_and_are_known_the_second_time(tmp_path: Path):
+    blank(tmp_path)
+    listed = tmp_path / "seeds.txt"
+    listed.write_text("https://one.example/\nhttps://two.example/links\nnonsense\n")
+    cli = Cli(tmp_path)
+    said = cli("hunt", "seed", str(listed), "https://three.example/", "--json").json
+    assert len(said["added"]) == 3
+    again = cli("hunt", "seed", "https://one.example/", "--json").json
+    assert (len(again["added"]), len(again["known"])) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("seed", "nowhere.txt"), "neither a URL nor a file"),
+        (("seed", "registry:nowhere"), "nowhere"),
+        (("show", "https://never.example/"), "no hunt has looked at"),
+        (("mark", "https://never.example/", "odd"), "no hunt has looked at"),
+        (("mark", "https://never.example/", "weird"), "odd or plain"),
+        (("run", "--looks", "0"), "--looks"),
+        (("findings", "--least", "-1"), "--least"),
+        (("rescore", "--workers", "0"), "--workers"),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_message_and_ends_with_an_error(
+    cli: Cli, words: tuple[str, ...], said: str
+):
+    told = cli("hunt", *words)
+    assert told.code != 0
+    assert said in told.err
+    assert "Traceback" not in told.err
+
+
+def test_an_empty_list_of_seeds_is_an_error(cli: Cli, tmp_path: Path):
+    empty = tmp_path / "empty.txt"
+    empty.write_text("# nothing\n\n")
+    told = cli("hunt", "seed", str(empty))
+    assert told.code != 0
+    assert "names no seed" in told.err
+
+
+def test_before_anything_was_found_the_findings_say_what_to_do(cli: Cli):
+    assert cli("hunt", "findings", "--json").json == []
+    told = cli("hunt", "findings")
+    assert told.code == 0
+    assert "vedette hunt run" in told.out + told.err
+
+
+def test_nothing_to_judge_again_is_no_error(cli: Cli):
+    said = cli("hunt", "rescore", "--json").json
+    assert (said["pages"], said["findings"], said["changed"]) == (0, 0, 0)

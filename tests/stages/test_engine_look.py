@@ -13,7 +13,7 @@ from settlements import ALL, HOUR, NOON, SECOND, a_job, a_look, a_watch
 
 from vedette.config.model import parse
 from vedette.config.policies import lane_policies
-from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules, RobotsState
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.lanes.outcomes import outcome_of_status
@@ -124,6 +124,30 @@ async def test_a_page_that_robots_forbids_is_not_asked_for():
     assert (fetched.outcome, fetched.url) == (Outcome.ROBOTS_REFUSED, PAGE)
     assert "/page" in fetched.detail
     assert walks.urls == [ROBOTS]
+
+
+@pytest.mark.parametrize(
+    ("robots", "settings", "state"),
+    [
+        ("User-agent: *\nDisallow: /x\n", {}, RobotsState.ALLOWED),
+        (404, {}, RobotsState.ALLOWED),
+        ("User-agent: *\nDisallow: /page\n", {}, RobotsState.FORBIDDEN),
+        (503, {}, RobotsState.UNREACHABLE),
+        (Outcome.TIMEOUT, {}, RobotsState.UNREACHABLE),
+        ("User-agent: *\nDisallow: /page\n", {"respect_robots": False}, RobotsState.IGNORED),
+    ],
+)
+async def test_what_a_look_brought_says_what_robots_said_of_it(
+    robots: object, settings: dict[str, bool], state: RobotsState
+):
+    fetched = (await Walks({ROBOTS: robots}, **settings).look()).fetched
+    assert fetched.robots_state is state
+
+
+async def test_the_robots_state_is_that_of_the_last_address():
+    walks = Walks({ROBOTS: 404, PAGE: (302, OTHER), OTHER_ROBOTS: "User-agent: *\nDisallow: /\n"})
+    fetched = (await walks.look()).fetched
+    assert (fetched.url, fetched.robots_state) == (OTHER, RobotsState.FORBIDDEN)
 
 
 async def test_a_crawl_delay_holds_from_the_request_that_brought_it():

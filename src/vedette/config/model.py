@@ -45,6 +45,7 @@ from vedette.config.values import (
     RiskWord,
     Section,
     Size,
+    SleepWindows,
     Tag,
     data_folder,
     notices,
@@ -91,6 +92,7 @@ class LaneConfig(Section):
     trips_after: int | None = Field(default=None, ge=1)
     trip_share: float | None = Field(default=None, ge=0, le=1)
     closed_for: Duration | None = None
+    sleep: SleepWindows | None = None
 
 
 class FetchConfig(Section):

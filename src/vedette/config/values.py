@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Risk
+from vedette.core.lanes.sleep import sleep_minutes
 from vedette.core.text.nearest import unknown
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -110,6 +111,15 @@ def parse_rate(value: object) -> float:
     return rate
 
 
+def parse_sleep(value: object) -> tuple[str, ...]:
+    """One window of a day, or a list of them."""
+    windows = (value,) if isinstance(value, str) else value
+    if not isinstance(windows, list | tuple) or not all(isinstance(one, str) for one in windows):
+        raise ValueError(f"{value_words(value)} is no window of a day; write for example 22:00-06:00")
+    sleep_minutes(tuple(windows))
+    return tuple(windows)
+
+
 def value_words(value: object) -> str:
     """A value of the file as people write it."""
     if isinstance(value, timedelta):
@@ -126,11 +136,17 @@ _SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", 
 _SIZES = {"type": ["string", "integer"], "examples": ["512k", "10 MiB", "1g"]}
 _WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}
 _FREQUENCIES = {"type": ["string", "number", "null"], "examples": [*FREQUENCIES, "6h"]}
+_WINDOWS = {
+    "type": ["string", "array"],
+    "items": {"type": "string"},
+    "examples": ["22:00-06:00", ["22:00-06:00", "12:00-13:00"]],
+}
 _DAYS = {"type": ["string", "null"], "examples": ["2024-01-01"]}
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_SPANS)]
 ZoneName = Annotated[
     str, BeforeValidator(parse_zone), WithJsonSchema({"type": "string", "examples": ["UTC", "local"]})
 ]
+SleepWindows = Annotated[tuple[str, ...], BeforeValidator(parse_sleep), WithJsonSchema(_WINDOWS)]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "number", "minimum": 0})]
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]

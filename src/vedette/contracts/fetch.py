@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from vedette.contracts.copies import quick
 from vedette.contracts.words import ContentClass, Outcome
@@ -70,6 +71,16 @@ class PostRequest:
     headers: Headers = ()
 
 
+class RobotsState(StrEnum):
+    """What robots.txt said of the address of an answer."""
+
+    UNKNOWN = "unknown"  # it was not asked for, or its lane was closed
+    ALLOWED = "allowed"
+    FORBIDDEN = "forbidden"
+    UNREACHABLE = "unreachable"  # it could not be had, which forbids all (RFC 9309)
+    IGNORED = "ignored"  # `fetch.respect_robots` is off
+
+
 @quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
@@ -92,6 +103,7 @@ class Fetched:
     last_modified: str | None = None
     content_type: str = ""
     detail: str = ""  # for people: what exactly went wrong
+    robots_state: RobotsState = RobotsState.UNKNOWN  # spec 004, FetchResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,6 +101,9 @@ class OddWeights:
     weights: Mapping[str, float]  # of a feature in its family, 0 to 1
     persist_at: float
     llm_at: float
+    earned_at: float = 0.0  # points of the other families from which on links count whole
+    lower: float = 0.0  # by so much the crawl may move `persist_at` down,
+    higher: float = 0.0  # or up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,7 @@ class ScoreDecision:
     action: Action
     weights: str  # version of the weights
     twin: int = 0  # not 0: it says what this watch says, so it is no find
+    level: float | None = None  # the score from which on it would be kept; None: as the weights say
 
     @property
     def adds_up(self) -> bool:

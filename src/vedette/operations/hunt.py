@@ -16,7 +16,14 @@ from vedette.contracts.words import ContentClass, WatchId
 from vedette.core.hunt import Chosen, HuntParams, room_of
 from vedette.core.oddness.features import BY_NAME
 from vedette.core.oddness.mark_weights import LEAST, fitted
-from vedette.core.oddness.odd_score import DEFAULT, configured, contributions, read_weights, written_weights
+from vedette.core.oddness.odd_score import (
+    DEFAULT,
+    RELEASED,
+    configured,
+    contributions,
+    read_weights,
+    written_weights,
+)
 from vedette.core.oddness.page_figures import measure_page
 from vedette.core.text.charset import as_utf8
 from vedette.core.text.nearest import unknown
@@ -321,5 +328,6 @@ def _newest(reader: HuntReader) -> OddWeights:
 
 
 def _weights(installation: Installation, reader: HuntReader, version: str) -> OddWeights:
-    text = None if version == DEFAULT.version else reader.weights(version)
-    return configured(DEFAULT if text is None else read_weights(text), triage(installation.loaded.config))
+    text = None if version in RELEASED else reader.weights(version)
+    known = RELEASED.get(version, DEFAULT)
+    return configured(known if text is None else read_weights(text), triage(installation.loaded.config))

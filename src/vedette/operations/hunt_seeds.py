@@ -11,6 +11,7 @@ from vedette.extract import extract
 from vedette.operations.formats import read
 from vedette.operations.installation import Installation
 from vedette.operations.sources import add_source
+from vedette.operations.watches import not_taken_in
 
 # A hunt follows links to any host; what of it is looked at is chosen.
 KEYS = {
@@ -30,6 +31,20 @@ class Seeded:
     added: tuple[str, ...]  # addresses of new sources
     known: tuple[str, ...]  # that hunted before
     refused: tuple[tuple[str, str], ...]  # and why
+
+
+def check_seeded(installation: Installation) -> None:
+    """A hunt that has nowhere to start is an error that says what to do."""
+    if any(source.options.hunt for source in not_taken_in(installation)):
+        return
+    if installation.has_store:
+        with installation.queries() as queries:
+            if any(view.source.options.hunt for view in queries.sources()):
+                return
+    raise InputError(
+        "there is nothing to hunt from: no source hunts; type: vedette hunt seed registry:smallweb, "
+        "or name URLs or a file of your own"
+    )
 
 
 def seeds_in(data: bytes, name: str) -> list[str]:

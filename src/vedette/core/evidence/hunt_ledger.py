@@ -12,7 +12,7 @@ from vedette.contracts.oddness import Family, FeatureValue, OddPage, OddWeights,
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import Reason
 from vedette.core.hunt import Chosen, HuntFigures, HuntParams, prospect_of, weigh
-from vedette.core.oddness.odd_score import DEFAULT, configured, decided, read_weights
+from vedette.core.oddness.odd_score import RELEASED, configured, decided, read_weights
 
 Inputs = Mapping[str, Any]
 
@@ -53,6 +53,7 @@ def oddness_decision(page: OddPage) -> Decision:
         "number": page.number,
         "weights": decision.weights,
         "twin": decision.twin,
+        "level": decision.level,
         "features": [
             [one.name, one.version, one.family.value, one.evidence]
             for one in page.features.features
@@ -67,8 +68,8 @@ def oddness_decision(page: OddPage) -> Decision:
 
 def weights_in_force(version: str, in_force: HuntInForce) -> OddWeights:
     """The weights that a row names, with what its run was configured with."""
-    if version == DEFAULT.version:
-        return configured(DEFAULT, in_force.triage)
+    if version in RELEASED:
+        return configured(RELEASED[version], in_force.triage)
     text = in_force.fitted(version)
     if text is None:
         raise InputError(f"the weights {version!r} are not on record")
@@ -92,7 +93,8 @@ def _oddness(given: Inputs, in_force: HuntInForce) -> object:
         )
         for name, version, family, evidence in given["features"]
     ]
-    return _scored(decided(features, weights_in_force(given["weights"], in_force), twin=given["twin"]))
+    weights = weights_in_force(given["weights"], in_force)
+    return _scored(decided(features, weights, twin=given["twin"], level=given.get("level")))
 
 
 def _scored(decision: ScoreDecision) -> dict[str, object]:

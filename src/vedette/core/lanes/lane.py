@@ -12,11 +12,12 @@ Everything that can open, slow or close a lane is decided here:
   failed probe opens it again, for twice as long per failure beyond `trips_after`, up to `closed_most`.  A call that
   started before, and ends while the breaker is open, neither ends that early nor makes it longer;
 - Retry-After holds the lane, and a later answer never shortens an earlier hold;
+- sleep: in the hours of `sleep` nothing starts; what is under way ends;
 - the operator's block stands until `reset`;
 - no time stands further ahead than the rules above allow from now (`bounded`): a clock that was wrong, or stepped,
   holds nothing up for longer than one gap, one bucket, one breaker or one Retry-After.
 
-Time only ever turns Wait into Go: between two events the answer is monotone in `now`.
+Time only ever turns Wait into Go, but for sleep: between two events the answer is monotone in `now`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
 from vedette.contracts.words import Reason
+from vedette.core.lanes.sleep import awake_at, awake_share
 
 MAX_CLOSED = timedelta(hours=24)
 MAX_CRAWL_DELAY = timedelta(hours=24)  # a longer one means the same to us: once a day
@@ -45,6 +47,7 @@ GO = Go()  # the only one
 _BLOCKED, _FULL, _PROBE = "lane_blocked", "lane_full", "lane_probe"
 _UNSENT, _UNSENT_NOTE = "lane_unsent", "the request before is not on the line yet"
 _CLOSED, _HELD, _GAP, _BUCKET = "lane_closed", "lane_held", "lane_gap", "lane_bucket"
+_ASLEEP = "lane_asleep"
 
 
 def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
@@ -69,6 +72,13 @@ def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
         code, until = _GAP, state.next_start_at
     if state.bucket_at is not None and (ready := _bucket_ready(policy, state.bucket_at)) > until:
         code, until = _BUCKET, ready
+    return _awake(policy, now, until, code)
+
+
+def _awake(policy: LanePolicy, now: datetime, until: datetime, code: str) -> Go | Wait:
+    """The answer, when nothing else holds the lane after `until`."""
+    if policy.sleep and (awake := awake_at(policy.sleep, until)) > until:
+        code, until = _ASLEEP, awake
     return Wait(until, Reason(code, (until - now).total_seconds())) if code else GO
 
 
@@ -259,7 +269,7 @@ def starts_per_day(policy: LanePolicy, crawl_delay: timedelta | None = None) -> 
     else:
         gap = max(delay, (low + high) / 2)
     spacing = max(gap, 60.0 / policy.per_minute if policy.per_minute > 0 else 0.0)
-    return 86_400.0 / spacing if spacing > 0 else float("inf")
+    return 86_400.0 * awake_share(policy.sleep) / spacing if spacing > 0 else float("inf")
 
 
 def condition(state: LaneState, now: datetime) -> str:
@@ -286,6 +296,7 @@ def explain(policy: LanePolicy, state: LaneState, now: datetime) -> tuple[Reason
         (_HELD, state.held_until, "the far end named the time (Retry-After)"),
         (_GAP, state.next_start_at, f"{policy.gap_min} to {policy.gap_max} between starts{delay}"),
         (_BUCKET, ready, f"{policy.per_minute:g} a minute, burst {policy.burst}"),
+        (_ASLEEP, awake_at(policy.sleep, now), f"sleeps {', '.join(policy.sleep)} UTC"),
     ):
         if until is not None and until > now:
             reasons.append(Reason(code, (until - now).total_seconds(), note))

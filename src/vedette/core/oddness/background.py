@@ -13,22 +13,27 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vedette.contracts.oddness import PageFigures
 from vedette.core.judging.embedding import DIMENSIONS, unpack_vector
 
-VERSION = "background-1"
+VERSION = "background-2"
 BITS = {"words": 18, "grams": 16, "shape": 16, "pairs": 20, "heads": 18}  # of the tables of counts
 OF_PLACE = 12  # pages of a place that count
-KEPT = 768  # pages that a value is ranked among
-NEAREST = 512  # pages whose vectors are compared
+KEPT = 768  # pages that a value is ranked among, and whose vectors are compared
+PEERS = 32  # of these, the pages whose text is nearest: its language, its topic
+LEAST_KNOWN = 2 * PEERS  # pages before a page has peers
 PLACE_BINS = 64
-# Shares of pages: those that have a small word, a pair that is hardly there, a pair that is a stock phrase.
-USUAL, SELDOM, STOCK = 0.09, 0.004, 0.006
+# Shares of the pages in the language of a page: those that have a small word, a pair that is hardly there, a pair
+# that is a stock phrase.
+USUAL, SELDOM, STOCK = 0.2, 0.015, 0.025
+SMALLEST_WORDS = 5  # its words that most pages have: about every page in its language has them
 FEW = 12.0  # pairs; of fewer a share says little, and a list is no text
+MOST_NEARLY = 4_096  # pages that are remembered in case that the level falls
+SCORES = 201  # half points from 0 to 100
 KNOWN_WORD = 4  # pages that have a word which is neither a name nor made up
 MOST_PLACES = 60_000  # that are remembered with what they look like: some 90 MB
 PRIOR, PRIOR_SHARE = (
@@ -45,6 +50,7 @@ class PlaceMemory:
     shape: np.ndarray = field(default_factory=lambda: np.zeros(PLACE_BINS, np.float32))
     centre: np.ndarray = field(default_factory=lambda: np.zeros(DIMENSIONS, np.float32))
     profile: np.ndarray | None = None  # sums of figures
+    told: np.ndarray | None = None  # sums of the evidence of each feature
 
 
 class PhraseShares(NamedTuple):
@@ -53,6 +59,15 @@ class PhraseShares(NamedTuple):
     strange: float  # of those with a small word: words that the crawl has, and never has together
     unheard: float  # of those of two small words: pairs that hardly any page has
     own: float  # of those with a small word: no stock phrase of the crawl
+
+
+class NotedPage(NamedTuple):
+    """What was made of a page, as the background learns it."""
+
+    values: np.ndarray  # of each feature
+    evidence: np.ndarray  # of each feature, before what is usual at its place is taken off
+    score: float
+    found: float  # its oddness if triage kept it, 0 to 1
 
 
 class Background:
@@ -64,7 +79,10 @@ class Background:
         self.seen = 0  # pages that were noted
         self.counts = {name: np.zeros(1 << bits, np.uint32) for name, bits in BITS.items()}
         self.ring = np.zeros((KEPT, values))
-        self.vectors = np.zeros((NEAREST, DIMENSIONS), np.float32)
+        self.vectors = np.zeros((KEPT, DIMENSIONS), np.float32)
+        self.scores = np.zeros(SCORES, np.uint32)  # pages by score, in half points
+        self.found: dict[int, float] = {}  # places with a finding: the best
+        self.nearly: dict[int, float] = {}  # watches that the level of now keeps out, with their scores
         self.places: dict[int, PlaceMemory] = {}
         self.links_in: Counter[int] = Counter()  # places that link to a place
         self.linked: set[tuple[int, int]] = set()
@@ -74,9 +92,12 @@ class Background:
     def place(self, key: int) -> PlaceMemory:
         return self.places.get(key) or PlaceMemory()
 
-    def note(self, page: PageFigures, place: int, profile: np.ndarray, values: np.ndarray) -> None:
+    def note(self, page: PageFigures, place: int, profile: np.ndarray, judged: NotedPage) -> None:
         """One look was settled."""
         self.seen += 1
+        self.scores[min(SCORES - 1, int(2.0 * judged.score))] += 1
+        if judged.found and (place in self.found or len(self.found) < MOST_PLACES):
+            self.found[place] = max(judged.found, self.found.get(place, 0.0))
         for other in np.frombuffer(page.out, np.uint64).tolist():
             if (place, other) not in self.linked and len(self.linked) < 20 * MOST_PLACES:
                 self.linked.add((place, other))
@@ -86,7 +107,7 @@ class Background:
             memory = PlaceMemory()
             if len(self.places) < MOST_PLACES:
                 self.places[place] = memory
-        _remember(memory, page, profile)
+        _remember(memory, page, profile, judged.evidence)
         if memory.looks > OF_PLACE:
             return
         for name, sample in (("words", page.words), ("grams", page.grams), ("shape", page.shape)):
@@ -94,9 +115,16 @@ class Background:
         pairs, firsts, seconds = _phrases(page)
         self.counts["pairs"][pairs] += 1
         self.counts["heads"][np.unique(np.concatenate((firsts, seconds)))] += 1
-        self.ring[self.looks % KEPT] = values
-        self.vectors[self.looks % NEAREST] = unpack_vector(page.vector)
+        self.ring[self.looks % KEPT] = judged.values
+        self.vectors[self.looks % KEPT] = unpack_vector(page.vector)
         self.looks += 1
+
+    def keep_in_mind(self, watch: int, score: float) -> None:
+        """Not odd enough for the crawl as it is known by now.  The best are remembered."""
+        self.nearly[watch] = score
+        if len(self.nearly) > MOST_NEARLY:
+            best = sorted(self.nearly, key=lambda one: (-self.nearly[one], one))[: MOST_NEARLY // 2]
+            self.nearly = {one: self.nearly[one] for one in sorted(best)}
 
     def surprise(self, name: str, sample: bytes) -> float:
         """Bits per part of the sample: how little it was to be expected."""
@@ -118,32 +146,46 @@ class Background:
             return PhraseShares(0.0, 0.0, 0.0)
         together, heads = self.counts["pairs"][pairs], self.counts["heads"]
         one, other = heads[firsts], heads[seconds]
-        known, usual = np.minimum(one, other) >= KNOWN_WORD, max(3.0, USUAL * self.looks)
+        spoken = self._spoken(firsts, seconds)
+        known, usual = np.minimum(one, other) >= KNOWN_WORD, max(3.0, USUAL * spoken)
         small, both = np.maximum(one, other) >= usual, np.minimum(one, other) >= usual
-        seldom = max(1.0, SELDOM * self.looks)
+        seldom = max(1.0, SELDOM * spoken)
         strange = float((small & known & (together <= seldom)).sum()) / (float(small.sum()) + FEW)
         unheard = float((both & (together <= seldom)).sum()) / (float(both.sum()) + FEW / 2)
-        own = float((small & (together < max(2.0, STOCK * self.looks))).sum()) / (float(small.sum()) + FEW)
+        own = float((small & (together < max(2.0, STOCK * spoken))).sum()) / (float(small.sum()) + FEW)
         return PhraseShares(strange, unheard, own)
 
-    def distance(self, vector: np.ndarray) -> float:
+    def _spoken(self, firsts: np.ndarray, seconds: np.ndarray) -> float:
+        """Pages of the crawl in the language of a page, about: how many have its smallest words."""
+        counts = self.counts["heads"][np.unique(np.concatenate((firsts, seconds)))]
+        return float(np.sort(counts)[-SMALLEST_WORDS:].mean()) if len(counts) >= SMALLEST_WORDS else 0.0
+
+    def cosines(self, vector: np.ndarray) -> np.ndarray:
+        """How near its text is to each page that is kept."""
+        known = self.vectors[: min(self.looks, KEPT)]
+        found: np.ndarray = np.einsum("ij,j->i", known, vector.astype(np.float32))
+        return found
+
+    def distance(self, cosines: np.ndarray) -> float:
         """1 minus the cosine to the fifth nearest page: one or two of its kind do not make it usual."""
-        known = self.vectors[: min(self.looks, NEAREST)]
-        if len(known) < 8 or not vector.any():
+        if len(cosines) < 8 or not cosines.any():
             return 0.5
-        cosines = np.einsum("ij,j->i", known, vector.astype(np.float32))
         return float(1.0 - np.partition(cosines, -5)[-5])
 
+    def among_peers(self, cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Median and spread of each value among the pages whose text is nearest; of all, until enough are known."""
+        if len(cosines) < LEAST_KNOWN or not cosines.any():
+            return self.middle()
+        nearest = np.argpartition(-cosines, PEERS)[:PEERS]
+        return _middle(self.ring[nearest])
+
     def middle(self) -> tuple[np.ndarray, np.ndarray]:
-        """Median and spread (1.4826 MAD, or the mean deviation where more than half are equal) of each value."""
+        """Median and spread of each value in the crawl."""
         known = self.ring[: min(self.looks, KEPT)]
         if self._ranked is None or self.looks - self._ranked_at >= 16 or self.looks < 64:
             if not len(known):
                 return np.zeros(self.ring.shape[1]), np.ones(self.ring.shape[1])
-            centre = np.median(known, axis=0)
-            apart = np.abs(known - centre)
-            spread = np.maximum(1.4826 * np.median(apart, axis=0), apart.mean(axis=0))
-            self._ranked, self._ranked_at = np.vstack((centre, np.maximum(spread, 1e-6))), self.looks
+            self._ranked, self._ranked_at = np.vstack(_middle(known)), self.looks
         return self._ranked[0], self._ranked[1]
 
     def shares(self, values: np.ndarray) -> np.ndarray:
@@ -162,14 +204,17 @@ class Background:
             "version": VERSION, "looks": self.looks, "seen": self.seen, "values": self.ring.shape[1],
             "in": sorted(self.links_in.items()), "linked": sorted(self.linked), "keys": keys,
             "middle": None if self._ranked is None else self._ranked.tolist(), "middle_at": self._ranked_at,
-            "of_place": [one.looks for one in memories],
+            "of_place": [one.looks for one in memories], "found": sorted(self.found.items()),
+            "nearly": list(self.nearly.items()),
         }  # fmt: skip
         out = io.BytesIO()
         text = json.dumps(head, separators=(",", ":")).encode()
         out.write(len(text).to_bytes(8, "little") + text)
-        arrays = [*(self.counts[name] for name in BITS), self.ring, self.vectors]
+        arrays = [*(self.counts[name] for name in BITS), self.ring, self.vectors, self.scores]
         arrays += [one.shape for one in memories] + [one.centre for one in memories]
         arrays += [one.profile if one.profile is not None else np.zeros(width) for one in memories]
+        features = self.ring.shape[1]
+        arrays += [one.told if one.told is not None else np.zeros(features) for one in memories]
         for array in arrays:
             out.write(np.ascontiguousarray(array).tobytes())
         return out.getvalue()
@@ -188,18 +233,33 @@ class Background:
         found.linked = {(one, other) for one, other in head["linked"]}
         found.counts = {name: read.array(1 << bits, np.uint32) for name, bits in BITS.items()}
         found.ring = read.array(KEPT * values, np.float64).reshape(KEPT, values)
-        found.vectors = read.array(NEAREST * DIMENSIONS, np.float32).reshape(NEAREST, DIMENSIONS)
-        many = len(head["keys"])
-        shapes = read.array(many * PLACE_BINS, np.float32).reshape(many, PLACE_BINS)
-        centres = read.array(many * DIMENSIONS, np.float32).reshape(many, DIMENSIONS)
-        profiles = read.array(many * profile, np.float64).reshape(many, profile)
-        found.places = {
-            key: PlaceMemory(looks, shapes[at].copy(), centres[at].copy(), profiles[at].copy())
-            for at, (key, looks) in enumerate(zip(head["keys"], head["of_place"], strict=True))
-        }
+        found.found, found.nearly = dict(head["found"]), dict(head["nearly"])
+        found.vectors = read.array(KEPT * DIMENSIONS, np.float32).reshape(KEPT, DIMENSIONS)
+        found.scores = read.array(SCORES, np.uint32)
+        found.places = _read_places(read, head, profile)
         if head["middle"] is not None:
             found._ranked, found._ranked_at = np.array(head["middle"]), head["middle_at"]
         return found
+
+
+def _read_places(read: _Reader, head: dict[str, Any], profile: int) -> dict[int, PlaceMemory]:
+    many = len(head["keys"])
+    shapes = read.array(many * PLACE_BINS, np.float32).reshape(many, PLACE_BINS)
+    centres = read.array(many * DIMENSIONS, np.float32).reshape(many, DIMENSIONS)
+    profiles = read.array(many * profile, np.float64).reshape(many, profile)
+    told = read.array(many * head["values"], np.float64).reshape(many, head["values"])
+    return {
+        key: PlaceMemory(looks, shapes[at].copy(), centres[at].copy(), profiles[at].copy(), told[at].copy())
+        for at, (key, looks) in enumerate(zip(head["keys"], head["of_place"], strict=True))
+    }
+
+
+def _middle(known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Median and spread (1.4826 MAD, or the mean deviation where more than half are equal), never 0."""
+    centre = np.median(known, axis=0)
+    apart = np.abs(known - centre)
+    spread = np.maximum(1.4826 * np.median(apart, axis=0), apart.mean(axis=0))
+    return centre, np.maximum(spread, 1e-6)
 
 
 class _Reader:
@@ -213,11 +273,12 @@ class _Reader:
         return found
 
 
-def _remember(memory: PlaceMemory, page: PageFigures, profile: np.ndarray) -> None:
+def _remember(memory: PlaceMemory, page: PageFigures, profile: np.ndarray, evidence: np.ndarray) -> None:
     memory.looks += 1
     memory.shape += place_shape(page)
     memory.centre += unpack_vector(page.vector)
     memory.profile = profile.copy() if memory.profile is None else memory.profile + profile
+    memory.told = evidence.copy() if memory.told is None else memory.told + evidence
 
 
 def place_shape(page: PageFigures) -> np.ndarray:

@@ -25,6 +25,9 @@ from vedette.core.oddness.page_figures import AT
 
 LEAST_OF_PLACE = 3  # pages before a place has a look of its own
 RARE = 1.7  # decimal places: of what one page in fifty has, all counts
+USUAL_HERE = 0.25  # so much of what all pages of a place have is taken off
+FEW_OF_PLACE = 6.0  # pages that weigh against its style
+YOUNG = 24.0  # pages of which nothing can be rare yet: a crawl of so many makes half of the evidence
 KNOWN = 4  # places that link to a place that is not small any more
 
 
@@ -44,6 +47,7 @@ class OddSubject(NamedTuple):
     at: datetime
     phrases: PhraseShares
     pull: float  # the oddness of the best page that links to it, 0 to 1
+    cosines: np.ndarray  # how near its text is to pages of the crawl
 
     def figure(self, name: str) -> float:
         return self.page.figures[AT[name]]
@@ -126,6 +130,12 @@ def _small_places(one: OddSubject) -> float:
     return math.log1p(sum(one.background.links_in[other] < KNOWN for other in out))
 
 
+def _to_findings(one: OddSubject) -> float:
+    """What was found at the places that it links to; of many links each says little."""
+    out = [place for place in np.frombuffer(one.page.out, np.uint64).tolist() if place != one.place]
+    return math.fsum(one.background.found.get(place, 0.0) for place in out) / math.sqrt(1.0 + len(out))
+
+
 def _reciprocal(one: OddSubject) -> float:
     out = np.frombuffer(one.page.out, np.uint64).tolist()
     return float(sum((other, one.place) in one.background.linked for other in out))
@@ -158,7 +168,7 @@ FEATURES: tuple[Feature, ...] = (
             "words that only this page has", Unit.SPREAD),
     Feature("rare_letters", 1, W, 1.0, 3.5, lambda one: one.background.surprise("grams", one.page.grams),
             "letters in an order that the crawl hardly has", Unit.SPREAD),
-    Feature("unlike_any", 1, W, 1.0, 3.5, lambda one: one.background.distance(unpack_vector(one.page.vector)),
+    Feature("unlike_any", 1, W, 1.0, 3.5, lambda one: one.background.distance(one.cosines),
             "a text that is near no other", Unit.SPREAD),
     Feature("no_stock_phrases", 1, W, 0.7, 2.5, lambda one: one.phrases.own * _prose(one),
             "without the phrases that everybody has", Unit.SPREAD),
@@ -171,7 +181,8 @@ FEATURES: tuple[Feature, ...] = (
     Feature("apart_in_markup", 1, P, 0.25, 0.7, _apart_in_markup, "built unlike the pages beside it"),
     Feature("apart_in_words", 1, P, 1.0, 3.5, _apart_in_words, "says what its place does not speak of", Unit.SPREAD),
     Feature("apart_in_figures", 1, P, 1.0, 3.5, _apart_in_figures, "shaped unlike the pages beside it", Unit.SPREAD),
-    Feature("from_findings", 1, L, 0.35, 0.75, lambda one: one.pull, "a find links to it"),
+    Feature("from_findings", 2, L, 0.25, 0.65, lambda one: one.pull, "a find links to it"),
+    Feature("to_findings", 1, L, 0.1, 0.5, _to_findings, "links to places where something was found"),
     Feature("small_places", 1, L, 0.5, 1.8, _small_places, "links to places that hardly anybody links to"),
     Feature("reciprocal", 1, L, 0.5, 2.0, _reciprocal, "places that it links to link back"),
     Feature("few_links", 1, L, 0.05, 0.4, lambda one: 1.0 / (1.0 + one.figure("links")), "hardly a way on"),
@@ -182,6 +193,7 @@ BY_NAME = {feature.name: feature for feature in FEATURES}
 VERSION = hashlib.sha256(" ".join(f"{one.name}/{one.version}" for one in FEATURES).encode()).hexdigest()[:12]
 _OWN = np.array([one.unit is Unit.OWN for one in FEATURES])
 _EITHER = np.array([one.unit is Unit.EITHER for one in FEATURES])
+_LINKS = np.array([one.family is Family.LINKS for one in FEATURES])
 _LOW = np.array([one.low for one in FEATURES])
 _HIGH = np.array([one.high for one in FEATURES])
 _PROFILE = (
@@ -205,26 +217,55 @@ def values_of(subject: OddSubject) -> np.ndarray:
     return np.array([feature.measure(subject) for feature in FEATURES])
 
 
-def feature_set(subject: OddSubject, values: np.ndarray, digest: bytes) -> FeatureSet:
-    """The evidence in each value, and what it was made from."""
+class Evidence(NamedTuple):
+    """What the values of a page say."""
+
+    values: np.ndarray
+    rarity: np.ndarray
+    alone: np.ndarray  # of each value by itself
+    told: np.ndarray  # less what is usual at its place
+
+
+def evidence_of(subject: OddSubject, values: np.ndarray) -> Evidence:
+    """A value has to stand out from the crawl and from the pages whose text is nearest, whichever is harder."""
     background = subject.background
-    centre, spread = background.middle()
-    apart = (values - centre) / spread
-    told = np.where(_OWN, values, np.where(_EITHER, np.abs(apart), apart))
+    apart = _apart(values, *background.middle())
+    among = _apart(values, *background.among_peers(subject.cosines))
+    told = np.where(_OWN, values, np.minimum(apart, among))
     enough = np.clip((told - _LOW) / (_HIGH - _LOW), 0.0, 1.0)
     rarity = np.clip(-np.log10(background.shares(values)) / RARE, 0.0, 1.0)
     rarity = np.where(_EITHER, 1.0, rarity)
-    found = zip(FEATURES, values.tolist(), rarity.tolist(), (enough * rarity).tolist(), strict=True)
+    alone = enough * rarity * (background.looks / (background.looks + YOUNG))
+    return Evidence(values, rarity, alone, alone * (1.0 - USUAL_HERE * _usual(subject.memory)))
+
+
+def _apart(values: np.ndarray, centre: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    apart = (values - centre) / spread
+    found: np.ndarray = np.where(_EITHER, np.abs(apart), apart)
+    return found
+
+
+def _usual(memory: PlaceMemory) -> np.ndarray:
+    """How much of each feature the pages of this place have, 0 to 1: what all of them have is its style."""
+    if memory.told is None:
+        return np.zeros(len(FEATURES))
+    return np.where(_LINKS, 0.0, memory.told / (memory.looks + FEW_OF_PLACE))
+
+
+def feature_set(subject: OddSubject, evidence: Evidence, digest: bytes) -> FeatureSet:
+    """The evidence in each value, and what it was made from."""
+    columns = (column.tolist() for column in (evidence.values, evidence.rarity, evidence.told))
+    found = zip(FEATURES, *columns, strict=True)
     return FeatureSet(
         features=tuple(
             FeatureValue(
                 name=one.name, version=one.version, family=one.family,
-                value=round(value, 9), rarity=round(rare, 9), evidence=round(evidence, 9),
+                value=round(value, 9), rarity=round(rare, 9), evidence=round(told, 9),
             )
-            for one, value, rare, evidence in found
+            for one, value, rare, told in found
         ),
         provenance=Provenance(
             page=digest.hex(), figures=subject.page.version, features=VERSION, embedding=EMBEDDING,
-            looks=background.looks,
+            looks=subject.background.looks,
         ),
     )  # fmt: skip

@@ -27,63 +27,121 @@ from vedette.core.oddness.features import FEATURES
 
 _SURE = 0.98  # evidence of one feature stays below 1, so that shares of it can be told
 CAPS: Mapping[Family, float] = {
-    Family.MARKUP: 12.0,
-    Family.AGE: 10.0,
-    Family.FORM: 15.0,
-    Family.WORDS: 17.0,
-    Family.PHRASES: 22.0,
-    Family.PLACE: 10.0,
-    Family.LINKS: 14.0,
+    Family.MARKUP: 8.0,
+    Family.AGE: 7.0,
+    Family.FORM: 11.0,
+    Family.WORDS: 20.0,
+    Family.PHRASES: 26.0,
+    Family.PLACE: 9.0,
+    Family.LINKS: 19.0,
 }
 # What is not named counts 0.6.  Addresses count nothing: an ordinary page at a strange address is ordinary.
 DEFAULT_WEIGHT = 0.6
 WEIGHTS: Mapping[str, float] = {
-    "strange_phrases": 0.9,
-    "unheard_turns": 0.7,
+    "strange_phrases": 0.8,
     "no_stock_phrases": 0.8,
-    "reciprocal": 0.7,
     "from_findings": 0.8,
-    "packed": 0.2,
-    "sentences": 0.2,
-    "vocabulary": 0.2,
-    "word_length": 0.2,
-    "digits": 0.4,
-    "unseen_words": 0.4,
-    "few_links": 0.2,
+    "reciprocal": 0.7,
+    "rare_words": 0.4,
+    "unseen_words": 0.2,
+    "hand_made": 0.3,
+    "bare": 0.3,
+    "old_markup": 0.4,
     "hidden_notes": 0.4,
+    "rare_markup": 0.4,
+    "small_places": 0.3,
+    "few_links": 0.1,
+    "digits": 0.3,
+    "packed": 0.1,
+    "sentences": 0.1,
+    "vocabulary": 0.1,
+    "word_length": 0.1,
     "deep_path": 0.0,
     "personal_path": 0.0,
 }
-PERSIST_AT, LLM_AT = 42.0, 60.0
+PERSIST_AT, LLM_AT = 36.0, 52.0
+LOWER, HIGHER = 6.0, 0.0  # how far the crawl may move it
+EARNED_AT = 15.0  # points of a page's own families from which on its links count whole
 LARGEST_CAP = 30.0  # of a family, whatever marks say
 DEFAULT = OddWeights(
-    version="default-1",
+    version="default-2",
     caps=CAPS,
     weights={one.name: WEIGHTS.get(one.name, DEFAULT_WEIGHT) for one in FEATURES},
     persist_at=PERSIST_AT,
     llm_at=LLM_AT,
+    earned_at=EARNED_AT,
+    lower=LOWER,
+    higher=HIGHER,
 )
 
 
-def decide(features: FeatureSet, weights: OddWeights, *, twin: int = 0) -> ScoreDecision:
+# Defaults of older releases: what was decided by them is decided again by them.
+_OLD_WEIGHTS = {
+    "strange_phrases": 0.9, "unheard_turns": 0.7, "no_stock_phrases": 0.8, "reciprocal": 0.7, "from_findings": 0.8,
+    "packed": 0.2, "sentences": 0.2, "vocabulary": 0.2, "word_length": 0.2, "digits": 0.4, "unseen_words": 0.4,
+    "few_links": 0.2, "hidden_notes": 0.4, "deep_path": 0.0, "personal_path": 0.0,
+}  # fmt: skip
+_OLD_CAPS = (12.0, 10.0, 15.0, 17.0, 22.0, 10.0, 14.0)
+RELEASED: Mapping[str, OddWeights] = {
+    DEFAULT.version: DEFAULT,
+    "default-1": OddWeights(
+        version="default-1",
+        caps=dict(zip(CAPS, _OLD_CAPS, strict=True)),
+        weights={one.name: _OLD_WEIGHTS.get(one.name, DEFAULT_WEIGHT) for one in FEATURES},
+        persist_at=42.0,
+        llm_at=60.0,
+    ),
+}
+
+
+def decide(
+    features: FeatureSet, weights: OddWeights, *, twin: int = 0, level: float | None = None
+) -> ScoreDecision:
     """The score of a page and what is done with it.  `twin`: a watch that shows nearly the same text; 0: none."""
-    return decided(features.features, weights, twin=twin)
+    return decided(features.features, weights, twin=twin, level=level)
 
 
-def decided(features: Iterable[FeatureValue], weights: OddWeights, *, twin: int = 0) -> ScoreDecision:
+def decided(
+    features: Iterable[FeatureValue], weights: OddWeights, *, twin: int = 0, level: float | None = None
+) -> ScoreDecision:
+    """`level`: the score from which on this crawl keeps a page; None: as the weights say."""
+    least = weights.persist_at if level is None else level
     reasons = contributions(features, weights)
     score = math.fsum(one.points for one in reasons)
     hit = tuple(
-        name for name, least in (("persist", weights.persist_at), ("llm", weights.llm_at)) if score >= least
+        name
+        for name, from_on in (("persist", least), ("llm", max(least, weights.llm_at)))
+        if score >= from_on
     )
     action = Action(hit[-1]) if hit and not twin else Action.SKIP
     return ScoreDecision(
-        score=score, reasons=reasons, thresholds_hit=hit, action=action, weights=weights.version, twin=twin
+        score=score,
+        reasons=reasons,
+        thresholds_hit=hit,
+        action=action,
+        weights=weights.version,
+        twin=twin,
+        level=level,
     )
 
 
 def contributions(features: Iterable[FeatureValue], weights: OddWeights) -> tuple[Contribution, ...]:
     """Points of each feature that has any, in the order of the table."""
+    return _earned(_points(features, weights), weights.earned_at)
+
+
+def _earned(found: tuple[Contribution, ...], earned_at: float) -> tuple[Contribution, ...]:
+    """Links count as far as the page itself is odd: an ordinary page among odd ones is ordinary."""
+    own = math.fsum(one.points for one in found if one.family is not Family.LINKS)
+    if own >= earned_at:
+        return found
+    share = own / earned_at
+    return tuple(
+        replace(one, points=one.points * share) if one.family is Family.LINKS else one for one in found
+    )
+
+
+def _points(features: Iterable[FeatureValue], weights: OddWeights) -> tuple[Contribution, ...]:
     signs = [(one, min(_SURE, weights.weights.get(one.name, 0.0) * one.evidence)) for one in features]
     logs = [(one, -math.log1p(-sign)) for one, sign in signs if sign > 0.0]
     sums: dict[Family, float] = {}
@@ -124,6 +182,8 @@ def configured(weights: OddWeights, triage: Triage) -> OddWeights:
         weights,
         caps=grown if off else weights.caps,
         persist_at=least,
+        lower=weights.lower if triage.persist_at is None else 0.0,  # what the operator set stands
+        higher=weights.higher if triage.persist_at is None else 0.0,
         llm_at=max(least, weights.llm_at if triage.llm_at is None else triage.llm_at),
     )
 

@@ -20,7 +20,7 @@ from vedette.core.judging.embedding import embed, pack_vector
 from vedette.core.oddness.old_customs import customs_in
 from vedette.core.urls.canonical import canonical, host_of
 
-VERSION = "page-1"  # goes up when a figure may come out differently
+VERSION = "page-2"  # goes up when a figure may come out differently
 MOST_MARKUP, MOST_TEXT = 96 * 1024, 12_000  # bytes, characters; a longer page is known by its beginning
 SAMPLE_WORDS, SAMPLE_GRAMS, SAMPLE_SHAPE, MOST_PLACES = 192, 128, 96, 24
 SAMPLE_PHRASES, MOST_TOKENS = 320, 2_500
@@ -36,6 +36,8 @@ AT = {name: at for at, name in enumerate(NAMES)}
 _TAG = re.compile(rb"<([a-z][a-z0-9]{0,15})")
 _CLASS = re.compile(rb"class\s{0,2}=\s{0,2}[\"']?([a-z0-9_-]{1,40})")
 _WORD = re.compile(r"\w+")
+_LETTERED = re.compile(r"[^\W\d_]+")  # a number is no rare word
+_DIGITS = str.maketrans("123456789", "000000000")  # nor a rare row of letters, nor a text of its own
 _TOKEN = re.compile(r"[^\W\d_]+|[\d.,;:!?|()\[\]{}=<>+*/\u2013\u2014]")
 _YEAR = re.compile(r"(?<!\d)(19[5-9]\d|20[0-4]\d)(?!\d)")
 _RUN = re.compile(r"([^\w\s])\1{4,}")
@@ -82,12 +84,12 @@ def measure_page(
     shape = [tags[at] + b">" + tags[at + 1] for at in range(len(tags) - 1)]
     return PageFigures(
         figures=tuple(round(values[name], 9) for name in NAMES),
-        words=_sample((word.encode() for word in set(words)), SAMPLE_WORDS),
-        grams=_grams(said),
+        words=_sample((word.encode() for word in set(_LETTERED.findall(said))), SAMPLE_WORDS),
+        grams=_grams(said.translate(_DIGITS)),
         phrases=_phrases(said),
         shape=_sample({*shape, *_CLASS.findall(low)}, SAMPLE_SHAPE),
         out=np.array(sorted(places), np.uint64).tobytes(),
-        vector=pack_vector(embed(extraction.text)),
+        vector=pack_vector(embed(extraction.text.translate(_DIGITS))),
         simhash=extraction.keys.simhash if extraction.keys else simhash(extraction.text),
         version=VERSION,
     )

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Protocol, TypeVar
 
 from vedette.contracts.copies import quick, replace
-from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules, RobotsState
 from vedette.contracts.lane import TOR, Wait
 from vedette.contracts.ports import Clock, Fetcher, Renderer
 from vedette.contracts.watch import Job, Watch
@@ -223,6 +223,7 @@ class _Walk:
         self._permit: Held | None = None  # of the last request
         self.shut: LaneKey | None = None
         self.reserve: Callable[[int], Awaitable[bool]] | None = None
+        self.robots_state = RobotsState.UNKNOWN  # of the last address
 
     async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True
@@ -231,7 +232,9 @@ class _Walk:
             refused = await self.robots_refuse(url)
             if refused is not None:
                 return Reached(fetched=_led_to(refused, hops), hops=hops)
-            fetched = await self._request(watch, url, is_first=not hops)
+            fetched = replace(
+                await self._request(watch, url, is_first=not hops), robots_state=self.robots_state
+            )
             target = fetched.redirect_to
             if target is None:
                 fetched = _led_to(fetched, hops)
@@ -318,7 +321,9 @@ class _Walk:
     async def robots_refuse(self, url: str) -> Fetched | None:
         """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""
         if not self.settings.respect_robots:
+            self.robots_state = RobotsState.IGNORED
             return None
+        self.robots_state = RobotsState.UNKNOWN
         of, origin, agent = self._of, origin_of(url), self.settings.robots_agent
         rules = of.robots.rules(origin)
         if rules is None:
@@ -329,17 +334,21 @@ class _Walk:
             if rules.verdict == "deny_all" and rules.status is None:
                 is_of_host = fetched.outcome is Outcome.ADDRESS_REFUSED and origin_of(fetched.url) == origin
                 about = "" if is_of_host else "robots.txt: "
-                return replace(fetched, url=url, detail=f"{about}{fetched.detail or fetched.outcome.value}")
+                words = f"{about}{fetched.detail or fetched.outcome.value}"
+                return replace(fetched, url=url, detail=words, robots_state=RobotsState.UNREACHABLE)
         of.keeper.crawl_delay(lane_of(url), rules.crawl_delay)
         reason = of.robots.refuses(rules, url, agent)
         if reason is None:
+            self.robots_state = RobotsState.ALLOWED
             return None
+        is_rule = rules.verdict != "deny_all"
         return Fetched(
             url=url,
             outcome=Outcome.ROBOTS_REFUSED,
             at=of.clock.now(),
             took=timedelta(0),
             detail=reason.note or reason.code,
+            robots_state=RobotsState.FORBIDDEN if is_rule else RobotsState.UNREACHABLE,
         )
 
     async def fetch_robots(self, origin: str) -> Fetched:

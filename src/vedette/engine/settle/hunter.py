@@ -104,6 +104,7 @@ class Hunter:
         ours = [s for s in settlements if s.watch.source in self._options.hunting]
         pulls = self._store.prospects([s.watch.id for s in ours]) if ours else {}
         odd = self._judged(ours, pulls)
+        risen = [] if self._odd is None else self._odd.risen()
         ended = [s for s in ours if s.watch.id in pulls]
         places = self._count(ended, pulls, odd)
         fresh, pulled = self._opened(settlements, odd)
@@ -121,12 +122,13 @@ class Hunter:
             yields=tuple((place, self._record(place)) for place in places),
             state=self._state if chosen else None,
             again_at=again_at,
-            rests=tuple(self._rests(ours, odd)),
+            rests=(*self._rests(ours, odd), *(self._rest_of_risen(page) for page in risen)),
             pulls=pulled,
-            odd=tuple(odd.values()),
+            odd=(*odd.values(), *risen),
             background=None if self._odd is None else self._odd.snapshot(),
         )
-        judged = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in odd.values())
+        pages = (*odd.values(), *risen)
+        judged = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in pages)
         choices = (self._noted(hunt_decision(why), one.watch, now, "hunt") for one, why in chosen)
         return Hunted(rows, (*judged, *choices))
 
@@ -192,6 +194,9 @@ class Hunter:
                     settled.watch, page.decision if page else None, self._options.revisits, is_kept=is_kept
                 ),
             )
+
+    def _rest_of_risen(self, page: OddPage) -> Rest:
+        return Rest(page.watch, page.at + self._options.revisits.finding)
 
     def _choose(
         self, fresh: Sequence[Open], done: frozenset[WatchId], now: datetime

@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from vedette.contracts.oddness import FeatureSet, OddFacts, OddPage, OddWeights, ScoreDecision
 from vedette.contracts.watch import Settlement
-from vedette.core.oddness.background import Background, Twins
-from vedette.core.oddness.features import FEATURES, PROFILE, OddSubject, feature_set, profile_of, values_of
+from vedette.contracts.words import WatchId
+from vedette.core.judging.embedding import unpack_vector
+from vedette.core.oddness.background import Background, NotedPage, Twins
+from vedette.core.oddness.features import (
+    FEATURES,
+    PROFILE,
+    OddSubject,
+    evidence_of,
+    feature_set,
+    profile_of,
+    values_of,
+)
+from vedette.core.oddness.level import kept_from, risen
 from vedette.core.oddness.odd_score import decide
 from vedette.core.oddness.page_figures import place_key
 from vedette.core.urls.canonical import host_of
@@ -32,6 +44,7 @@ class OddSide(Protocol):
     def background(self) -> tuple[int, bytes] | None: ...
     def facts(self, after: int, most: int) -> list[OddFacts]: ...
     def shown(self, until: int) -> list[tuple[int, int]]: ...
+    def page(self, watch: WatchId) -> OddPage | None: ...
 
 
 class OddJudge:
@@ -41,6 +54,8 @@ class OddJudge:
         self.weights = weights
         self.background = background or Background(len(FEATURES))
         self.twins = Twins()
+        self.level: float | None = None  # from which score on a page is kept, as of the last one
+        self.risen: list[int] = []  # watches that were not kept before and are since the last page
 
     def judge(self, facts: OddFacts) -> tuple[FeatureSet, ScoreDecision]:
         """What is odd about this page, and then learns it."""
@@ -53,18 +68,29 @@ class OddJudge:
             at=facts.at,
             phrases=self.background.phrases(facts.page),
             pull=facts.pull,
+            cosines=self.background.cosines(unpack_vector(facts.page.vector)),
         )
-        values = values_of(subject)
-        features = feature_set(subject, values, facts.digest)
+        evidence = evidence_of(subject, values_of(subject))
+        features = feature_set(subject, evidence, facts.digest)
         twin = self.twins.twin(facts.page.simhash, facts.watch)
-        decision = decide(features, self.weights, twin=twin)
-        self.background.note(facts.page, place, profile_of(facts.page), values)
+        self.level = kept_from(self.background, self.weights)
+        decision = decide(features, self.weights, twin=twin, level=self.level)
+        judged = NotedPage(evidence.values, evidence.alone, decision.score, decision.found)
+        self.background.note(facts.page, place, profile_of(facts.page), judged)
         self.twins.note(facts.page.simhash, facts.watch)
+        if not twin and self.weights.persist_at - self.weights.lower <= decision.score < (self.level or 0.0):
+            self.background.keep_in_mind(facts.watch, decision.score)
+        self.risen = risen(self.background, self.level)
         return features, decision
+
+    def decide_again(self, features: FeatureSet) -> ScoreDecision:
+        """A page that was not kept, by the level of now."""
+        return decide(features, self.weights, level=self.level)
 
 
 class OddPages:
     def __init__(self, store: OddSide, weights: OddWeights) -> None:
+        self._store = store
         kept = store.background()
         number, background = (0, None) if kept is None else (kept[0], read_background(kept[1]))
         if background is None or not background.seen:
@@ -72,6 +98,8 @@ class OddPages:
         self._judge = OddJudge(weights, background)
         self._judge.twins = Twins(store.shown(number))
         self.number = self._kept_at = number
+        self._fresh: dict[WatchId, OddPage] = {}  # of this group: the store does not have them yet
+        self._risen: list[OddPage] = []
         while rows := store.facts(self.number, AT_ONCE):
             for facts in rows:
                 self._judge.judge(facts)
@@ -94,7 +122,7 @@ class OddPages:
             page=page,
         )
         features, decision = self._judge.judge(facts)
-        return OddPage(
+        found = OddPage(
             number=facts.number,
             watch=facts.watch,
             url=settled.watch.url,
@@ -107,6 +135,20 @@ class OddPages:
             features=features,
             decision=decision,
         )
+        self._fresh[found.watch] = found
+        for watch in self._judge.risen:
+            self._rise(WatchId(watch))
+        return found
+
+    def risen(self) -> list[OddPage]:
+        """Pages that were not kept at their look and are by now, since the last call."""
+        risen, self._risen, self._fresh = self._risen, [], {}
+        return risen
+
+    def _rise(self, watch: WatchId) -> None:
+        page = self._fresh.get(watch) or self._store.page(watch)
+        if page is not None:
+            self._risen.append(replace(page, decision=self._judge.decide_again(page.features)))
 
     def snapshot(self) -> tuple[int, bytes] | None:
         """What was learned so far, where it is time to keep it."""
@@ -129,4 +171,10 @@ def judged_again(
 ) -> list[tuple[OddFacts, FeatureSet, ScoreDecision]]:
     """All pages from the first look on, as if they were looked at now."""
     judge = OddJudge(weights)
-    return [(facts, *judge.judge(facts)) for facts in rows]
+    found: dict[int, tuple[OddFacts, FeatureSet, ScoreDecision]] = {}
+    for facts in rows:
+        found[facts.watch] = (facts, *judge.judge(facts))
+        for watch in judge.risen:
+            known, features, _ = found[watch]
+            found[watch] = (known, features, judge.decide_again(features))
+    return list(found.values())

@@ -37,9 +37,13 @@ class OddPlan:
     farm: int = 0  # strange subdomains of one domain, on top of `hosts`
     is_swapped: bool = False  # the same addresses, ordinary pages where odd ones were
     folders: bool = False  # odd pages have paths like any other
+    kinds: tuple[str, ...] = ()  # of odd pages; all of them if empty
     seed: int = 7
 
     def __post_init__(self) -> None:
+        unknown = set(self.kinds) - set(KINDS)
+        if unknown:
+            raise ValueError(f"no such kinds of odd pages: {', '.join(sorted(unknown))}")
         if self.hosts < 20 or self.pages < self.hosts * 12:
             raise ValueError(
                 f"{self.hosts} hosts with {self.pages} pages: at least 20 hosts, 12 pages for each"
@@ -197,7 +201,7 @@ def _place(chance: Chance, plan: OddPlan, grounds: Sequence[Ground], odd_by_host
     ordinary = [
         ground for ground in grounds if ground.neighbourhood < 0 and ground.health in ("sound", "slow")
     ]
-    kinds = chance.shuffled(list(KINDS))
+    kinds = chance.shuffled([kind for kind in KINDS if not plan.kinds or kind in plan.kinds])
     for ground, most in zip(grounds[len(grounds) - len(odd_by_host) :], odd_by_host, strict=True):
         mine = [kinds[(ground.neighbourhood * 3 + turn) % len(kinds)] for turn in range(3)]
         for page in chance.shuffled(range(ground.first, ground.pages))[:most]:

@@ -25,7 +25,7 @@ from vedette.operations.hunt import (
     rescore,
 )
 from vedette.operations.hunt import hunt as overview
-from vedette.operations.hunt_seeds import seed, seeded_json, seeds_in
+from vedette.operations.hunt_seeds import check_seeded, seed, seeded_json, seeds_in
 from vedette.operations.run import check_ended
 from vedette.registries import read_registry
 from vedette.report.plain import count
@@ -109,6 +109,7 @@ def run(
     ] = None,
 ) -> None:
     """Hunt for a while, then say what was found."""
+    check_seeded(session.installation)
     before = _judged(session)
     request = RunRequest(mode=Mode.UNTIL_IDLE, max_visits=looks, seconds=seconds)
     with watching(session) as on_event:
@@ -249,8 +250,7 @@ def _why_odd(session: Session, view: OddPageView) -> None:
     marked = f"; you marked it {view.mark}" if view.mark else ""
     out.say(f"{page.url}")
     out.say(
-        f"oddness {decision.score:.1f} of 100: {verdicts[decision.action.value]} "
-        f"(from {view.weights.persist_at:g} on){marked}"
+        f"oddness {decision.score:.1f} of 100: {verdicts[decision.action.value]} ({_from_on(view)}){marked}"
     )
     if decision.twin:
         out.say("another page says nearly the same, so it is no find")
@@ -261,6 +261,12 @@ def _why_odd(session: Session, view: OddPageView) -> None:
     out.table(WHY, rows, empty="nothing about it is odd")
     made = page.features.provenance
     out.say(f"judged after {made.looks:,} pages, weights {decision.weights}, features {made.features}")
+
+
+def _from_on(view: OddPageView) -> str:
+    weights = view.weights
+    least, most = weights.persist_at - weights.lower, weights.persist_at + weights.higher
+    return f"from {most:g} on" + (f", or from {least:g} on as the crawl says" if least < most else "")
 
 
 def _words(feature: str) -> str:
