@@ -42,6 +42,7 @@ FROZEN = {
     "0015_hashes_and_nodes.py": "9a092b5256a8276b7235b429c3dbe7e864450aa4dc727fcdc3392760dffd159d",
     "0016_odd_pages.py": "121d1df94aa1b0f1217b5cfbf4180ff99f81bfe6fc182eb1b5e5b7a9a60d322b",
     "0017_access.py": "1fe3f284bbaf39f4c72e46f04411d50341cc29aa812efbe3295279189f87bc10",
+    "0018_links_and_reports.py": "4ec32099166288bfad28785c14be49704403effe0d5fb96694a2941e08883325",
 }
 
 

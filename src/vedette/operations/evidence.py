@@ -31,7 +31,7 @@ from vedette.discover.gazettes import FORMS, act_of, read_metadata
 from vedette.engine.crawl.compare_states import read_body
 from vedette.evidence.read_records import Export, export
 from vedette.evidence.text_cache import TextCache
-from vedette.extract import ALL, blocks
+from vedette.extract import ALL, blocks, extract
 from vedette.extract.documents import read_document
 from vedette.extract.documents.language import reader_version
 from vedette.extract.page import row_headings
@@ -129,6 +129,14 @@ def text_of(loaded: Loaded, one: EvidenceView) -> str:
             f"evidence {one.id} was not read by OCR; `vedette look` reads it where tesseract is installed"
         )
     return "\n".join(text for _, text in document.blocks)
+
+
+def title_of(loaded: Loaded, one: EvidenceView) -> str:
+    """The title of a page; of anything else there is none."""
+    if ContentClass(one.content_class) is not ContentClass.HTML:
+        return ""
+    body, is_redacted = body_of(loaded, one), _redacts(loaded, one)
+    return extract(body, url=one.url, content_type=one.content_type, redacts=is_redacted).title or ""
 
 
 def headings_of(loaded: Loaded, one: EvidenceView) -> dict[str, tuple[str, ...]]:

@@ -156,7 +156,7 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
     return {tuple(column or "" for (column,) in db.execute(query, (name,)).fetchall()) for name in names}
 
 
-HEAD = "0017"  # newest revision under migrations/versions
+HEAD = "0018"  # newest revision under migrations/versions
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
 NEWEST = Path(__file__).parent / "migrations" / "newest.sql"  # made by tools/reference.py

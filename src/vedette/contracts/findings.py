@@ -1,0 +1,84 @@
+"""What is said about findings: claims with quotes that can be checked, reports of analysts, cards, clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from vedette.contracts.oddness import OddFinding
+from vedette.contracts.words import WatchId
+
+OFFLINE = "offline"  # the author of a report for which no model was asked
+
+
+class Quote(NamedTuple):
+    """Words that stand in the stored text of a page."""
+
+    text: str
+    at: int  # where it begins in that text
+
+
+class Claim(NamedTuple):
+    """One thing that is said of a page, and the words of the page that it rests on."""
+
+    words: str
+    quote: Quote
+    points: float = 0.0  # of the score; 0: said by a model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReport:
+    """What an analyst says of a finding (spec 004).  Every quote was found in the stored text."""
+
+    summary: str
+    why: tuple[Claim, ...]
+    tags: tuple[str, ...]
+    confidence: float  # 0 to 1
+    danger: str = ""  # what to be careful about; empty: nothing
+    author: str = OFFLINE
+    note: str = ""  # why no model was asked, or why its answer was not used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptReport:
+    """A report as the store keeps it, with what it cost."""
+
+    watch: WatchId
+    report: PageReport
+    digest: bytes  # of the body of the page that it is about
+    calls: int
+    usd: float
+    at: datetime
+
+
+class FindingText(NamedTuple):
+    """The stored text of a finding, without personal data where its source redacts."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OddCard:
+    """Why a page is odd, on one card."""
+
+    finding: OddFinding
+    title: str
+    report: PageReport
+    linked_from: tuple[str, ...] = ()  # other findings that link to it
+    cluster: int = 0  # its number in the digest; 0: none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingCluster:
+    """Findings that belong together."""
+
+    number: int
+    findings: tuple[OddFinding, ...]  # the oddest first
+    places: tuple[str, ...]
+    words: tuple[str, ...]  # that they share, and others do not
+    reasons: tuple[tuple[str, float], ...]  # features that give most, and the mean of their points
+    links: int  # between them
+    answered: int  # of these, those that go both ways
+    brief: str
