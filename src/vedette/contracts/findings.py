@@ -82,3 +82,26 @@ class FindingCluster:
     links: int  # between them
     answered: int  # of these, those that go both ways
     brief: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapPlace:
+    """A host on the map of a hunt."""
+
+    name: str
+    rank: float  # PageRank, times the number of hosts: 1 is usual
+    score: float = 0.0  # of its oddest finding; 0: it has none
+    cluster: int = 0
+    cards: tuple[OddCard, ...] = ()
+    links_in: int = 0
+    links_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostMap:
+    """What a map shows: hosts, who links to whom by position, and the names of clusters."""
+
+    places: tuple[MapPlace, ...]
+    links: tuple[tuple[int, int], ...]
+    clusters: tuple[FindingCluster, ...]
+    left_out: int = 0  # hosts that there was no room for

@@ -51,6 +51,7 @@ HOMES = {
     "rescore": "",
     "graph": "hunt_findings",
     "clusters": "hunt_findings",
+    "map": "hunt_findings",
 }
 TopOption = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="Places and pages that are listed.")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from itertools import islice
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from vedette.contracts.errors import InputError
 from vedette.operations.finding_cards import cluster_json, found_together
 from vedette.operations.hunt_graph import PAGES, PLACES, HuntGraph, hunt_graph, hunt_graph_json
+from vedette.operations.hunt_map import check_map_name, hunt_map, map_file
 from vedette.report.plain import count
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, verb
@@ -21,6 +24,7 @@ TopOption = Annotated[int, typer.Option("--top", min=1, metavar="N", help="Rows 
 
 
 def register(app: typer.Typer) -> None:
+    verb(app, "map", example="vedette hunt map --out map.html")(map_)
     verb(app, "clusters", example="vedette hunt clusters")(clusters)
     verb(app, "graph", example="vedette hunt graph --pages --top 20")(graph)
 
@@ -61,6 +65,34 @@ def clusters(session: Session, limit: LimitOption = 20) -> None:
         session.out.table(MEMBER, [*rows, ("", f"and {more} more")] if more else rows, empty="")
     if not found.clusters:
         session.out.say("no findings belong together yet; `vedette hunt findings` lists what was found")
+
+
+def map_(
+    session: Session,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="FILE.svg, or FILE.html to ask it.")],
+    hosts: Annotated[
+        int, typer.Option("--hosts", min=1, max=300, metavar="N", help="At most so many.")
+    ] = 300,
+) -> None:
+    """Draw a map of the hosts that hunts looked at: findings, neighbourhoods, links.
+
+    An SVG stands still; an HTML file shows the cards of a host that is chosen.  Both ask nobody for anything.
+    """
+    check_map_name(out.name)
+    shown = hunt_map(session.installation, hosts=hosts)
+    if not shown.places:
+        raise InputError("nothing was hunted yet, so there is no map; type: vedette hunt seed URL")
+    text = map_file(shown, out.name)
+    out.write_text(text, encoding="utf-8")
+    many = sum(one.score > 0 for one in shown.places)
+    body = {
+        "file": str(out), "bytes": len(text.encode()), "hosts": len(shown.places), "with_findings": many,
+        "links": len(shown.links), "left_out": shown.left_out,
+    }  # fmt: skip
+    session.out.answer(
+        f"{out}: {count(len(shown.places), 'host')}, {many} with findings, {count(len(shown.links), 'link')}",
+        body,
+    )
 
 
 def _say_graph(session: Session, found: HuntGraph, top: int) -> None:
