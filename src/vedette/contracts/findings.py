@@ -66,8 +66,9 @@ class OddCard:
     finding: OddFinding
     title: str
     report: PageReport
-    linked_from: tuple[str, ...] = ()  # other findings that link to it
-    cluster: int = 0  # its number in the digest; 0: none
+    linked_from: tuple[str, ...] = ()  # findings of other hosts that link to it
+    cluster: int = 0  # its number; 0: none
+    digest: bytes = b""  # of the stored body that it quotes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,3 +106,22 @@ class HostMap:
     links: tuple[tuple[int, int], ...]
     clusters: tuple[FindingCluster, ...]
     left_out: int = 0  # hosts that there was no room for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HuntDigest:
+    """What hunts found in a stretch of time, for people who were not there."""
+
+    since: datetime
+    until: datetime
+    pages: int  # that were judged
+    findings: int
+    cards: tuple[OddCard, ...]  # the oddest first, one of each host
+    clusters: tuple[FindingCluster, ...]
+    is_nothing: bool  # nothing stood out; then `cards` are the best of what was kept all the same
+
+    @property
+    def headline(self) -> str:
+        if self.is_nothing:
+            return "Nothing stood out"
+        return f"{len(self.cards)} odd corner{'s' if len(self.cards) > 1 else ''} of the web"

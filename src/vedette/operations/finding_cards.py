@@ -75,6 +75,7 @@ def found_together(installation: Installation, *, most: int = MOST_FINDINGS) -> 
             else offline_report(one, texts.get(one.watch), known),
             linked_from=tuple(found[a].url for a, b in links if b == at and found[a].place != one.place),
             cluster=numbers.get(at, 0),
+            digest=bodies[one.watch][0],
         )
         for at, one in enumerate(found)
     )

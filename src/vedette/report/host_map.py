@@ -33,7 +33,7 @@ _MONO, _SERIF = (
     0.56,
 )  # width of a letter, of the size of the type: the widest of the fonts that are named
 _SIZE, _TITLE = 10.5, 15.0
-STYLE = (files("vedette.report") / "map_assets" / "svg.css").read_text(encoding="utf-8")
+STYLE = (files("vedette.report") / "assets" / "svg.css").read_text(encoding="utf-8")
 
 
 class Drawn(NamedTuple):

@@ -115,7 +115,7 @@ def _card(card: OddCard) -> dict[str, Any]:
 
 
 def _asset(name: str) -> str:
-    return (files("vedette.report") / "map_assets" / name).read_text(encoding="utf-8")
+    return (files("vedette.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,6 +102,12 @@ def judged_bodies(db: sqlite3.Connection, watches: Sequence[WatchId]) -> dict[Wa
     """Of pages that were judged: the digest of the body, and the packed figures."""
     rows = in_parts(db, _BODIES, watches)
     return {WatchId(watch): (digest, figures) for watch, digest, figures in rows}
+
+
+def judged_between(db: sqlite3.Connection, since: datetime, until: datetime) -> int:
+    """How many pages hunts judged in that time."""
+    query = "SELECT COUNT(*) FROM odd_pages WHERE at BETWEEN ? AND ?"
+    return int(db.execute(query, (to_ms(since), to_ms(until))).fetchone()[0])
 
 
 def kept_reports(db: sqlite3.Connection) -> dict[WatchId, KeptReport]:

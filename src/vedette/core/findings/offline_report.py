@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from vedette.contracts.findings import Claim, FindingText, PageReport
 from vedette.contracts.oddness import Contribution, Family, OddFinding
-from vedette.core.findings.quotes import telling, tidy
+from vedette.core.findings.quotes import telling
 from vedette.core.oddness.features import BY_NAME
 
 MOST_CLAIMS = 4
@@ -23,7 +23,7 @@ def offline_report(
 ) -> PageReport:
     """`known`: how many other findings have a word; `given`: None where the text has expired."""
     best = strongest(finding.reasons)
-    text = tidy(given.text) if given else ""
+    text = given.text if given else ""
     claims: list[Claim] = []
     taken: set[int] = set()
     for one in best:

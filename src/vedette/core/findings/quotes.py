@@ -36,9 +36,10 @@ def find_quote(words: str, text: str) -> Quote | None:
 
 
 def telling(text: str, family: Family, known: Mapping[str, int], taken: set[int]) -> Quote | None:
-    """The passage of a tidy text that shows best what a family of features says.
+    """The passage that shows best what a family of features says.
 
-    `known`: how many other texts have a word.  `taken`: where passages begin that were quoted before.
+    `text`: line by line, as it is stored.  `known`: how many other texts have a word.  `taken`: where passages begin
+    that were quoted before.
     """
     score = _SCORES.get(family, _opens)
     best: tuple[float, int, str] | None = None
@@ -53,19 +54,27 @@ def telling(text: str, family: Family, known: Mapping[str, int], taken: set[int]
 
 
 def segments(text: str) -> Iterator[tuple[int, str]]:
-    """Sentences, and pieces of what has no end, each with its place in the tidy text."""
-    at, found = 0, 0
-    for sentence in _END.split(text[:MOST_TEXT]):
-        begin = text.index(sentence, at) if sentence else at
-        at = begin + len(sentence)
-        while begin < at and found < MOST_SEGMENTS:
-            part = _cut(text[begin : min(begin + MOST, at)], is_all=at - begin <= MOST)
-            if len(part) >= LEAST:
+    """Sentences of each line, and pieces of what has no end, each with its place in the tidy text."""
+    begin, found = 0, 0
+    for line in map(tidy, text[:MOST_TEXT].splitlines()):
+        for at, part in _parts(line):
+            if len(part) >= LEAST and found < MOST_SEGMENTS:
                 found += 1
-                yield begin, part
-            begin += len(part) + 1
-    if not found and len(text) >= 1:
-        yield 0, _cut(text[:MOST], is_all=True)
+                yield begin + at, part
+        begin += len(line) + 1 if line else 0
+    if not found and (whole := tidy(text[:MOST_TEXT])):
+        yield 0, _cut(whole[:MOST], is_all=len(whole) <= MOST)
+
+
+def _parts(line: str) -> Iterator[tuple[int, str]]:
+    at = 0
+    for sentence in _END.split(line):
+        end = at + len(sentence)
+        while at < end:
+            part = _cut(line[at : min(at + MOST, end)], is_all=end - at <= MOST)
+            yield at, part
+            at += len(part) + (at + len(part) < end and line[at + len(part)] == " ")
+        at = end + 1
 
 
 def _cut(part: str, *, is_all: bool) -> str:
