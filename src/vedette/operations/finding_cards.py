@@ -58,7 +58,7 @@ def found_together(installation: Installation, *, most: int = MOST_FINDINGS) -> 
             vectors=np.stack(vectors) if vectors else np.zeros((0, 1)),
         )
     )
-    words = [_words(texts.get(one.watch)) for one in found]
+    words = [words_of(texts.get(one.watch)) for one in found]
     usual = _mean_points(found)
     clusters = tuple(
         _cluster(n, [found[at] for at in group], shared_words(words, group), (_inside(links, group), usual))
@@ -161,5 +161,6 @@ def _mean_points(findings: Sequence[OddFinding]) -> dict[str, float]:
     return points
 
 
-def _words(given: FindingText | None) -> frozenset[str]:
+def words_of(given: FindingText | None) -> frozenset[str]:
+    """The longer words of a text."""
     return frozenset(_WORD.findall(given.text.lower()[:20_000])) if given else frozenset()

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from vedette.app.channels import send_letter
 from vedette.contracts.alerts import Delivery, Letter
 from vedette.contracts.errors import InputError
-from vedette.contracts.findings import HuntDigest, OddCard
+from vedette.contracts.findings import HuntDigest, OddCard, PageReport
 from vedette.core.findings.hunt_digest import DigestTime, digest_of
 from vedette.operations.finding_cards import cluster_json, found_together
 from vedette.operations.hunt import finding_json
@@ -71,10 +71,18 @@ def digest_json(digest: HuntDigest) -> dict[str, object]:
 
 
 def card_json(card: OddCard) -> dict[str, object]:
-    said = card.report
     return {
         **finding_json(card.finding),
         "title": card.title,
+        **report_json(card.report),
+        "linked_from": card.linked_from,
+        "cluster": card.cluster or None,
+        "evidence": card.digest,
+    }
+
+
+def report_json(said: PageReport) -> dict[str, object]:
+    return {
         "summary": said.summary,
         "why": [
             {"claim": one.words, "quote": one.quote.text, "at": one.quote.at, "points": one.points}
@@ -85,7 +93,4 @@ def card_json(card: OddCard) -> dict[str, object]:
         "danger": said.danger or None,
         "analyst": said.author,
         "note": said.note,
-        "linked_from": card.linked_from,
-        "cluster": card.cluster or None,
-        "evidence": card.digest,
     }

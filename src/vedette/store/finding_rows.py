@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vedette.contracts.findings import Claim, KeptReport, PageReport, Quote
-from vedette.contracts.words import WatchId
+from vedette.contracts.lane import LaneState
+from vedette.contracts.words import LaneKey, WatchId
 from vedette.store.connection import in_parts
-from vedette.store.rows import from_ms, to_ms
-from vedette.store.statements import upsert
+from vedette.store.rows import from_ms, lane_row, to_ms
+from vedette.store.statements import SAVE_LANE, upsert
 
 GRAPHS = "hunt-graphs"  # folder beside the database
 _PAGES = "SELECT watch_id, url, place, score, action FROM odd_pages ORDER BY number"
@@ -113,6 +114,11 @@ def judged_between(db: sqlite3.Connection, since: datetime, until: datetime) -> 
 def kept_reports(db: sqlite3.Connection) -> dict[WatchId, KeptReport]:
     """What analysts said, by finding."""
     return {WatchId(row[0]): _read_report(row) for row in db.execute(_REPORTS)}
+
+
+def save_lanes(db: sqlite3.Connection, states: Iterable[tuple[LaneKey, LaneState]]) -> None:
+    """What calls of an analyst taught about the lanes of providers."""
+    db.executemany(SAVE_LANE, [lane_row(key, state) for key, state in states])
 
 
 def save_report(db: sqlite3.Connection, kept: KeptReport) -> None:

@@ -52,6 +52,7 @@ HOMES = {
     "graph": "hunt_findings",
     "clusters": "hunt_findings",
     "map": "hunt_findings",
+    "analyse": "hunt_analyst",
 }
 TopOption = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="Places and pages that are listed.")
