@@ -35,7 +35,7 @@ def digest(
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, max=50, metavar="N", help="Pages at most.")] = 10,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Write it to FILE.md or FILE.html.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Write it there: a .md or .html file.")
     ] = None,
     mail: Annotated[
         str | None, typer.Option("--mail", metavar="CHANNEL", help="Send it to this channel of `notify`.")
