@@ -308,6 +308,7 @@ async def test_a_hunt_is_analysed_by_the_configured_provider_and_without_a_key_o
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     hunt = await asyncio.to_thread(hunted, tmp_path)
+    hunt.clock = SystemClock()  # lanes wait for real time
     offline = await asyncio.to_thread(analysis, hunt.installation, AnalysisRequest(most=3))
     assert offline.model is None
     assert offline.calls == 0
