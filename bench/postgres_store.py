@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.database import PostgresAddress
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Ask, Watch
 from vedette.contracts.words import LaneKey, Risk, SourceId
 from vedette.core.urls.canonical import lane_of, watch_id

@@ -190,6 +190,8 @@ WORDS = {
     "hunt.llm_at": "Oddness from which on it is worth asking a model about.  Not set: as the weights say (52).",
     "hunt.without": "Families of features that do not count: markup, age, form, words, phrases, place, links.",
     "hunt.revisit": "Findings and seeds are looked at again after so long.",
+    "hunt.analyst": "Provider that `vedette hunt analyse` asks: `openai/gpt-4o-mini`.  Not set: the first with a key.",
+    "hunt.analyst_usd": "US dollars that one `vedette hunt analyse` may cost at most.",
     "hunt.failure_cache_seconds": "What answered 404 is not asked for again within it (spec 004).",
     "discover.auto_sources": "`true`: a page that a listing names on a host without a source gets a source of its own.",
     "discover.blocked_words": "Hosts with one of these as a whole label or between hyphens are not watched.",

@@ -8,7 +8,7 @@ from typing import Any
 from watching import Watched, clock_of, living, living_web
 
 from vedette.config.model import Loaded
-from vedette.contracts.database import PostgresAddress
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.livingweb import grid_world
 from vedette.operations.installation import Installation
 from vedette.operations.maintenance import verify_evidence

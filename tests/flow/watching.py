@@ -16,8 +16,8 @@ from typing import Any
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Config, Loaded, parse
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.events import Event
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.engine.crawl.loop import Ended
 from vedette.livingweb import LivingWeb, Ports, World
 from vedette.store.connection import connect

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vedette.contracts.database import PostgresAddress
+from vedette.contracts.sql_connection import PostgresAddress
 
 
 @pytest.fixture(params=("sqlite", "postgresql"))

@@ -23,7 +23,7 @@ from typing import Any
 import psycopg
 from machine import patient
 
-from vedette.contracts.database import PostgresAddress
+from vedette.contracts.sql_connection import PostgresAddress
 
 ACCOUNTS = ("nobody", "daemon", "games")
 PROGRAMS = Path("pginstall/bin")

@@ -23,8 +23,8 @@ from vedette.contracts.change import (
     RestlessLine,
     Template,
 )
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.source import ListerKind, Source
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import (
     ArchiveEntry,
     Decision,

@@ -10,8 +10,8 @@ import pytest
 from stocked import NOW, RULES, FixedClock, Stock, stocked
 
 from vedette.config.model import Loaded, parse
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import InputError, RefusedError, StoreError
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.operations.copy_store import ASIDE, StoreCopy, copy_store
 from vedette.operations.installation import Installation
 from vedette.store.connection import StorePlace, connect

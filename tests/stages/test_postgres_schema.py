@@ -18,9 +18,9 @@ from sqlalchemy import Connection, Engine, create_engine, inspect
 from sqlalchemy.pool import NullPool
 from stocked import blank, stocked
 
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import RefusedError, StoreError, StoreWaitError
 from vedette.contracts.source import ListerKind, ListerOptions, Registered
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import Outcome
 from vedette.store.connection import StorePlace, connect, connect_named
 from vedette.store.migrate import HEAD, prepare_place, version_of

@@ -10,10 +10,10 @@ import pytest
 from stocked import EVIL, HOUR, NEWS, NOW, PRIVATE, RULES, Stock, a_change, stocked
 
 from vedette.contracts.change import ChangeState
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source, TrapBudgets
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Refused
 from vedette.contracts.words import LaneKey, NodeType, Outcome, Reason, Risk, SourceId, WatchId
 from vedette.core.urls.canonical import watch_id

@@ -10,9 +10,9 @@ from settlements import NOON
 from stocked import blank
 from store_contract import StoreContract
 
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import LaneKey, Risk, SourceId
 from vedette.store.connection import StorePlace
 from vedette.store.operator import operating, pause_source, save_lane, save_source

@@ -9,8 +9,8 @@ import pytest
 from jobbus_contract import NOON, RULES, WIDE, JobBusContract, a_job
 from stocked import blank
 
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.jobs import SENTINEL
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.store.job_bus import RULES as OURS
 from vedette.store.job_bus import SqliteJobBus
 

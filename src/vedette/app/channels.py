@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from vedette.config.alert_policies import channel_policies, channel_rows, check_
 from vedette.config.model import Config, secret
 from vedette.config.policies import fetch_settings
 from vedette.config.sections import ChannelConfig
-from vedette.contracts.alerts import ChannelName, Delivery, Notice
+from vedette.contracts.alerts import ChannelName, Delivery, Letter, Notice
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.ports import Channel, Clock, Poster
@@ -37,7 +37,7 @@ from vedette.notify.channels import (
 )
 from vedette.notify.mail import PORTS, MailChannel, MailServer
 from vedette.notify.sender import ChannelQueue, ChannelRoute, Heard, MakeDigest, Sender
-from vedette.report.notices import digest_notice, probe_notice
+from vedette.report.notices import digest_notice, letter_notice, probe_notice
 from vedette.store.connection import StorePlace
 from vedette.store.outbox import SqliteOutbox
 
@@ -141,20 +141,36 @@ def send_test(config: Config, name: str, *, clock: Clock) -> Delivery:
 
 def send_now(config: Config, name: str, notice: Notice, *, clock: Clock) -> Delivery:
     """One notice to one channel, past outbox and budget.  Blocking."""
+    return _send_now(config, name, clock, lambda channel: channel.send(notice, at=clock.now()))
+
+
+def send_letter(config: Config, name: str, letter: Letter, *, clock: Clock) -> Delivery:
+    """A letter to one channel, now: whole by mail, as a notice with its lines elsewhere.  Blocking."""
+
+    def send(channel: Channel) -> Awaitable[Delivery]:
+        if isinstance(channel, MailChannel):
+            return channel.send_letter(letter)
+        return channel.send(letter_notice(letter), at=letter.at)
+
+    return _send_now(config, name, clock, send)
+
+
+def _send_now(
+    config: Config, name: str, clock: Clock, send: Callable[[Channel], Awaitable[Delivery]]
+) -> Delivery:
     rows = channel_rows(config)
     if name not in rows:
         raise InputError(unknown("channel", name, rows))
     channel = ChannelName(name)
 
-    async def send() -> Delivery:
+    async def sent() -> Delivery:
         poster = HttpPoster(clock)
         try:
-            made = _made(config, channel, rows[channel], poster, sys.stdout)
-            return await made.send(notice, at=clock.now())
+            return await send(_made(config, channel, rows[channel], poster, sys.stdout))
         finally:
             await poster.close()
 
-    return asyncio.run(send())
+    return asyncio.run(sent())
 
 
 def _made(config: Config, name: ChannelName, row: ChannelConfig, poster: Poster, stdout: TextIO) -> Channel:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from vedette.config.model import Config, ProviderConfig, keys_of, limits_of, secret
 from vedette.config.policies import slug
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import Outcome, Secret
 from vedette.core.panel.models import ModelFinding, ModelRow, canonical_name
 from vedette.core.urls.canonical import canonical

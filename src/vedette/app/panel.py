@@ -62,6 +62,7 @@ from vedette.providers.provider_table import ProviderRow
 from vedette.store.panel.batches import PanelStore, open_view
 from vedette.store.panel.lane_ledger import read_models
 from vedette.store.panel.store_thread import AskedJournal, ThreadedPanelLog, asked_cells, asked_path
+from vedette.store.sqlite import Reader
 from vedette.telemetry.clock import SystemClock
 
 LOCK = "panel-lock"  # one panel engine per data folder
@@ -204,7 +205,7 @@ class Panel:
         """A new batch, from its first call to its end.  Blocking."""
         members = self.members(asked.models)
         budget = self.config.budget_usd if asked.budget_usd is None else asked.budget_usd
-        self._check_budget(members, budget)
+        self.check_budget(members, budget)
         now = self.clock.now()
         batch = Batch(
             id=BatchId(f"panel-{now:%Y%m%dT%H%M%S}-{os.getpid()}"),
@@ -214,13 +215,13 @@ class Panel:
             hard_at=now + self.config.hard,
             budget_usd=budget,
         )
-        with self._locked(), open_resources(self.loaded, self.config, self.clock) as resources:
+        with self.locked(), open_resources(self.loaded, self.config, self.clock) as resources:
             resources.store.create(batch, asked.domains)
             return self._run(resources, batch, on_progress)
 
     def resume(self, batch_id: BatchId, on_progress: OnProgress, how: Resume) -> PanelEnd:
         """The rest of a batch."""
-        with self._locked(), open_resources(self.loaded, self.config, self.clock) as resources:
+        with self.locked(), open_resources(self.loaded, self.config, self.clock) as resources:
             view = resources.store.view(batch_id)
             now = self.clock.now()
             self._check_resume(view, how)
@@ -233,7 +234,7 @@ class Panel:
                     f"the hard stop of {batch_id} was {hard_at:%Y-%m-%d %H:%M}; add --fresh-deadline"
                 )
             budget = ceiling_of(how.budget_usd, self.config.budget_usd, batch.budget_usd)
-            self._check_budget(self.members(batch.shape.models), budget)
+            self.check_budget(self.members(batch.shape.models), budget)
             if how.parked and view.parked:
                 resources.ledger.write_alone(PanelGroup(batch=batch_id, notes=unparked(view.parked, now)))
             reopening = Reopening(
@@ -349,11 +350,14 @@ class Panel:
         log = ThreadedPanelLog(resources.store, resources.reader, self.clock.stopwatch)
         journal, is_clean = AskedJournal(asked_path(self.loaded.data, batch.id)), False
         try:
-            keys = self._keys(batch.shape.models, fetcher)
+            keys = self.keys(batch.shape.models, fetcher)
             parts = PanelParts(
                 clock=resources.clock,
-                keeper=self._keeper(
-                    resources, keys, not_before=resources.clock.now() if is_resumed else None
+                keeper=self.keeper(
+                    resources.lanes,
+                    resources.clock,
+                    keys,
+                    not_before=resources.clock.now() if is_resumed else None,
                 ),
                 log=log,
                 keys=keys,
@@ -389,7 +393,7 @@ class Panel:
             log.close()
             journal.close(is_clean=is_clean)
 
-    def _keys(self, models: Sequence[str], fetcher: Fetcher) -> tuple[KeySetup, ...]:
+    def keys(self, models: Sequence[str], fetcher: Fetcher) -> tuple[KeySetup, ...]:
         return tuple(
             KeySetup(
                 model=one.row.name,
@@ -401,17 +405,18 @@ class Panel:
             if one.row.name in models
         )
 
-    def _keeper(
-        self, resources: PanelResources, keys: Sequence[KeySetup], *, not_before: datetime | None
+    def keeper(
+        self, lanes: Reader, clock: Clock, keys: Sequence[KeySetup], *, not_before: datetime | None = None
     ) -> LaneKeeper:
+        """The lanes of these keys, as the store knows them."""
         everything = LanePolicy(
             gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=self.config.at_once, trips_after=1_000_000
         )
         named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), self.lane) for key in keys}
         policies = LanePolicies(named={**named, "all": everything})
-        return LaneKeeper(policies, load=resources.lanes.lane, clock=resources.clock, not_before=not_before)
+        return LaneKeeper(policies, load=lanes.lane, clock=clock, not_before=not_before)
 
-    def _check_budget(self, members: Sequence[ConfiguredProvider], budget: float | None) -> None:
+    def check_budget(self, members: Sequence[ConfiguredProvider], budget: float | None) -> None:
         """A ceiling that cannot be held is refused before the first call (spec 003)."""
         missing = unpriced((one.row.name for one in members), prices_of(members))
         if budget is not None and missing:
@@ -437,7 +442,7 @@ class Panel:
         return view.heartbeat_at is None or self.clock.now() - view.heartbeat_at >= ALIVE
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         own_store(self.loaded)
         with locked(self.loaded.data, LOCK):
             yield

@@ -12,9 +12,9 @@ from datetime import datetime
 from vedette.app.configured_providers import panellists
 from vedette.config.model import Loaded
 from vedette.config.sections import PanelConfig
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell, Prompt, ProviderResp, QualityFlag
 from vedette.contracts.ports import Clock
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import Reason
 from vedette.core.panel.domains import MOST_NAME
 from vedette.core.panel.quality import Repeats, scores_of

@@ -57,9 +57,9 @@ from vedette.config.values import (
     with_profile,
 )
 from vedette.config.values import VARIABLES as DATABASES
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import NodeRole, Risk, Secret
 from vedette.core.limits.memory_budget import DEFAULT as DEFAULT_MEMORY
 from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
@@ -310,8 +310,9 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
     place = data or named or (root / config.data if config.data else root / DATA_NAME)
     text = json.dumps(config.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    server = server_of(_databases(), place)
-    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server)
+    return Loaded(
+        config=config, path=chosen, data=place, digest=digest, server=server_of(_databases(), place)
+    )
 
 
 def data_origin(given: Path | None, loaded: Loaded) -> str:

@@ -224,6 +224,8 @@ class HuntConfig(Section):
     failure_cache_seconds: float = Field(
         default=7 * 86_400.0, ge=0, le=MOST_LOOKS
     )  # a 404 is asked for once in it
+    analyst: str | None = None  # the provider that is asked about findings; None: the first with a key
+    analyst_usd: float = Field(default=1.0, ge=0, le=10_000)  # that one `hunt analyse` may cost
 
 
 # The section `panel`: what is asked of the providers, and within which limits.

@@ -14,8 +14,8 @@ from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import Risk
 from vedette.core.lanes.sleep import sleep_minutes
 from vedette.core.text.nearest import unknown

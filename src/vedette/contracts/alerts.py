@@ -149,6 +149,17 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Letter:
+    """A text of several pages that an operator sends to one channel, as text and as HTML."""
+
+    id: str
+    subject: str
+    text: str
+    html: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A notice on its way to one channel.  Unique by notice and channel."""
 

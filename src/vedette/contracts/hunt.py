@@ -93,4 +93,5 @@ class HuntRows:
     pulls: tuple[tuple[WatchId, float, str], ...] = ()  # open pages that a find of this other place links to
     places: tuple[tuple[WatchId, str], ...] = ()  # neighbourhoods of what was opened
     odd: tuple[OddPage, ...] = ()  # looked at, in the order of the looks
+    links: tuple[tuple[WatchId, tuple[WatchId, ...]], ...] = ()  # what the pages in `odd` link to, each once
     background: tuple[int, bytes] | None = None  # what was learned up to this number of a look

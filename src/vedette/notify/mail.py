@@ -12,7 +12,7 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
 
-from vedette.contracts.alerts import Delivery, Notice
+from vedette.contracts.alerts import Delivery, Letter, Notice
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.lanes.outcomes import OWN_LACK
 from vedette.notify import templates
@@ -54,21 +54,31 @@ class MailChannel:
     async def send(self, notice: Notice, *, at: datetime) -> Delivery:
         return await asyncio.to_thread(_deliver, self.server, self.letter(notice, at))
 
+    async def send_letter(self, given: Letter) -> Delivery:
+        letter = self._addressed(given.subject, given.id, given.at)
+        letter.set_content(given.text)
+        letter.add_alternative(given.html, subtype="html")
+        return await asyncio.to_thread(_deliver, self.server, letter)
+
     def letter(self, notice: Notice, at: datetime) -> EmailMessage:
         """The Message-ID is the notice's: a mailbox that has seen it may drop the second one."""
-        letter = EmailMessage()
-        letter["Subject"] = templates.subject(notice)
-        letter["From"] = self.sender
-        letter["To"] = ", ".join(self.to)
-        letter["Date"] = format_datetime(at)
-        letter["Message-ID"] = f"<{notice.id}@{self.sender.rpartition('@')[2] or 'vedette'}>"
-        letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: nobody's holiday answer comes back
+        letter = self._addressed(templates.subject(notice), notice.id, at)
         template = self.template
         if template is not None:
             letter.set_content(templates.of_operator(template, notice))
             return letter
         letter.set_content(templates.text(notice))
         letter.add_alternative(templates.html(notice), subtype="html")
+        return letter
+
+    def _addressed(self, subject: str, name: str, at: datetime) -> EmailMessage:
+        letter = EmailMessage()
+        letter["Subject"] = subject
+        letter["From"] = self.sender
+        letter["To"] = ", ".join(self.to)
+        letter["Date"] = format_datetime(at)
+        letter["Message-ID"] = f"<{name}@{self.sender.rpartition('@')[2] or 'vedette'}>"
+        letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: nobody's holiday answer comes back
         return letter
 
 

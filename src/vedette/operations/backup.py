@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vedette.app.process import locked
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreError
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.evidence.files import FULL
 from vedette.evidence.heads import FILE_NAME
 from vedette.evidence.read_records import segment_path

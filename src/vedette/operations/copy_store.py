@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vedette.app.process import locked
-from vedette.contracts.database import PostgresAddress, SqlConnection
 from vedette.contracts.errors import InputError, RefusedError, StoreError
+from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.operations.installation import Installation
 from vedette.store.connection import StorePlace, all_or_nothing, connect
 from vedette.store.migrate import COPYING, DATABASE, HEAD, prepare, prepare_place, version_of

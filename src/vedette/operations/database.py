@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vedette.contracts.database import PostgresAddress
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.operations.installation import Installation
 from vedette.store.connection import StorePlace
 from vedette.store.migrate import HEAD, prepare_place, version_of

@@ -18,9 +18,9 @@ from vedette.app.channels import channels
 from vedette.app.run import check_run
 from vedette.config.model import Config, database_notices, is_set_in_environment
 from vedette.config.policies import sources_of
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import RESTORE, StoreError, VedetteError
 from vedette.contracts.fetch import FetchSettings
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
 from vedette.fetch.browser import find_browser
 from vedette.fetch.post import HttpPoster

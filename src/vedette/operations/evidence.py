@@ -18,9 +18,9 @@ from vedette import __version__
 from vedette.app.stage_worker import redacts
 from vedette.config.model import Loaded
 from vedette.contracts.change import DiffOp
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.source import ActMetadata
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import Located, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
 from vedette.core.change.diff import diff_lines, summary, with_headings
@@ -33,7 +33,7 @@ from vedette.engine.crawl.compare_states import read_body
 from vedette.evidence.read_records import Export, export
 from vedette.evidence.text_cache import TextCache
 from vedette.evidence.wacz import SUFFIX, WaczRequest, export_wacz
-from vedette.extract import ALL, blocks
+from vedette.extract import ALL, blocks, extract
 from vedette.extract.documents import read_document
 from vedette.extract.documents.language import reader_version
 from vedette.extract.page import row_headings
@@ -132,6 +132,14 @@ def text_of(loaded: Loaded, one: EvidenceView) -> str:
             f"evidence {one.id} was not read by OCR; `vedette look` reads it where tesseract is installed"
         )
     return "\n".join(text for _, text in document.blocks)
+
+
+def title_of(loaded: Loaded, one: EvidenceView) -> str:
+    """The title of a page; of anything else there is none."""
+    if ContentClass(one.content_class) is not ContentClass.HTML:
+        return ""
+    body, is_redacted = body_of(loaded, one), _redacts(loaded, one)
+    return extract(body, url=one.url, content_type=one.content_type, redacts=is_redacted).title or ""
 
 
 def headings_of(loaded: Loaded, one: EvidenceView) -> dict[str, tuple[str, ...]]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from vedette.config.model import Loaded
 from vedette.config.policies import sources_of
-from vedette.contracts.database import PostgresAddress, SqlConnection
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.ports import Clock
+from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import Classification
 from vedette.operations.classified import blocked_word, classified

@@ -13,10 +13,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vedette.config.policies import another_id, classifier, fetch_settings, sources_of
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError, RefusedError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.health.remedies import advice
 from vedette.core.health.source_health import Checked

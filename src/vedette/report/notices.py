@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from vedette.contracts.alerts import Alert, AlertKind, ChannelName, Notice, NoticeKind
+from vedette.contracts.alerts import Alert, AlertKind, ChannelName, Letter, Notice, NoticeKind
 from vedette.contracts.change import Change
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import Risk
@@ -18,6 +18,7 @@ LINES = 8  # of a diff
 LINE = 300  # characters
 GROUP_ABOVE = 3  # alerts of one check that are still reported one by one
 ENTRIES = 100  # of a digest; the rest is counted
+LETTER_LINES = 120
 WORDS = {
     AlertKind.CIRCUIT_BREAKER_OPEN: "does not answer; its breaker is open",
     AlertKind.ENDPOINT_SLA_BREACH: "had no successful look within its time",
@@ -91,6 +92,19 @@ def digest_notice(
         sources=tuple(dict.fromkeys(source for notice in ordered for source in notice.sources)),
         excerpt=(*lines, *([f"... and {left} more; `vedette changes` shows all"] if left > 0 else [])),
         facts={"channel": channel, "notices": [notice.id for notice in ordered]},
+    )
+
+
+def letter_notice(letter: Letter) -> Notice:
+    """A letter for a channel that takes short messages: its lines, as many as a notice holds."""
+    lines = [plain(line, LINE) for line in letter.text.splitlines() if line.strip()]
+    return Notice(
+        id=letter.id,
+        kind=NoticeKind.DIGEST,
+        at=letter.at,
+        risk=Risk.LOW,
+        title=plain(letter.subject, LINE),
+        excerpt=tuple(lines[1:LETTER_LINES]),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.contracts.database import SqlConnection
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import LedgerNote
 from vedette.contracts.words import Risk, RunId
 from vedette.store import statements as sql

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from vedette.contracts.alerts import AlarmState, Alert, AlertId, AlertKind, Finding, HealthFacts
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, Risk, WatchId
 from vedette.core.health.source_health import Look, failing_since, is_success

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import RESTORE, StoreError
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import ChainRow, Located, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.core.evidence import seals

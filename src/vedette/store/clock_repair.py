@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.lane import LanePolicy
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey
 from vedette.core.limits import clock_limits as ahead
 from vedette.store import statements as sql

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, overload
 from urllib.parse import quote
 
-from vedette.contracts.database import PostgresAddress, SqlConnection
 from vedette.contracts.errors import NO_MORE_FILES, RESTORE, ConfigError, StoreError, StoreWaitError
+from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 
 StorePlace: TypeAlias = Path | PostgresAddress  # a file of SQLite, or a database of PostgreSQL
 BEGIN = "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that writes later could only fail

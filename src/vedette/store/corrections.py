@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from vedette.contracts.database import SqlConnection
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.health.remedies import ALL_SETTINGS, healed_by
 from vedette.core.lanes.outcomes import MEANING

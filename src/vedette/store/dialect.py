@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import ConfigError, StoreError
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.store.connection import all_or_nothing, postgres_driver
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.hunt import HuntRecord, HuntRows, HuntState, Open, Waiting
 from vedette.contracts.oddness import (
     Action,
@@ -21,9 +20,11 @@ from vedette.contracts.oddness import (
     Provenance,
     ScoreDecision,
 )
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import Risk, SourceId, WatchId
 from vedette.core.oddness.figure_bytes import pack_figures, unpack_figures
 from vedette.store.connection import in_parts, marks
+from vedette.store.finding_rows import packed_ids
 from vedette.store.row_columns import HUNT_COLUMNS, YIELD_COLUMNS, reader
 from vedette.store.rows import from_ms, opt_at, opt_ms, to_ms
 from vedette.store.statements import NOTHING, insert, looked_at, upsert
@@ -84,6 +85,7 @@ _FINDING_COLUMNS = "watch_id number score action contributions weights found_at"
 SAVE_ODD = upsert("odd_pages", _ODD_COLUMNS, "watch_id")
 SAVE_FINDING = upsert("findings", _FINDING_COLUMNS, "watch_id")
 DROP_FINDING = "DELETE FROM findings WHERE watch_id = ?"
+SAVE_LINKS = upsert("page_links", ["watch_id", "targets"], "watch_id")
 SAVE_BACKGROUND = upsert("backgrounds", ["id", "number", "body"], "id")
 _FACTS = (
     "SELECT number, watch_id, place, at, digest, pull, figures FROM odd_pages WHERE number > ? "
@@ -233,6 +235,7 @@ def hunt_statements(rows: HuntRows) -> Statements:
         (SAVE_YIELD, [(place, *record) for place, record in rows.yields]),
         (SAVE_HUNT, [] if state is None else [(1, state.number, opt_ms(state.empty_at), state.after)]),
         *odd_statements(rows.odd),
+        (SAVE_LINKS, [(watch, packed_ids(targets)) for watch, targets in rows.links]),
         (SAVE_BACKGROUND, [] if background is None else [(1, *background)]),
     ]
 

@@ -65,3 +65,22 @@ backgrounds = Table(  # one row: what looks taught up to a number
     Column("number", BigInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
 )
+
+page_links = Table(  # which pages a page that a hunt looked at links to
+    "page_links",
+    metadata,
+    Column("watch_id", Id, primary_key=True, autoincrement=False),
+    Column("targets", LargeBinary, nullable=False),  # ids of watches: 64-bit, little-endian, in order
+)
+
+page_reports = Table(  # what an analyst says of a finding
+    "page_reports",
+    metadata,
+    Column("watch_id", Id, primary_key=True, autoincrement=False),
+    Column("author", String, nullable=False),  # offline, or the model that was asked
+    Column("body", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of the body of the page that it is about
+    Column("calls", BigInteger, nullable=False),
+    Column("usd", Float, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import (
     SENTINEL,
@@ -22,6 +21,7 @@ from vedette.contracts.jobs import (
     QueuedJob,
     QueueRule,
 )
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.store import statements as sql
 from vedette.store.connection import StorePlace, connect, transaction
 from vedette.store.row_columns import reader

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.source import ListerKind, Source
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchId
 from vedette.core.health.remedies import READING, changed_settings, healed_by

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.urls.canonical import watch_id
 from vedette.store import statements as sql

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from vedette.contracts.alerts import ChannelName, Message, Notice, NoticeKind
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.lane import LaneState
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, Risk
 from vedette.store import statements as sql
 from vedette.store.connection import StorePlace, connect, marks, transaction

@@ -20,8 +20,8 @@ from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumperUnknown
 
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import RefusedError, StoreError
+from vedette.contracts.sql_connection import PostgresAddress
 
 BUSY_MS = 15_000
 ENDING_MS = 1_000  # until a session that was closed is gone

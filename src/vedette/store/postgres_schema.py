@@ -18,8 +18,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import StoreError
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.store.panel.panel_schema import metadata
 from vedette.store.postgres import OWN_TABLES, PostgresConnection, PostgresFault, open_session, refused
 from vedette.store.seal_rows import seal_store

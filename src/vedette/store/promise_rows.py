@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from vedette.contracts.database import SqlConnection
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.core.lanes.outcomes import SEEN
 from vedette.store.connection import marks
 from vedette.store.rows import from_ms, to_ms

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
 
-from vedette.contracts.database import SqlConnection
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import Segment
 from vedette.store import statements as sql
 from vedette.store.rows import read_segment, segment_row, to_ms

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow, ScheduleRows
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
-from vedette.contracts.database import SqlConnection
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import Risk
 from vedette.core.lanes.lane import CONDITIONS, condition
 from vedette.store.alerts import open_counts

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from vedette.contracts.change import Change
-from vedette.contracts.database import PostgresAddress, SqlConnection
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
+from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.watch import Ask, Group, Located, Payload, Segment, SourceState, Standing, Watch
 from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, WatchId
 from vedette.core.urls.canonical import lane_of

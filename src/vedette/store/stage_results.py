@@ -11,9 +11,9 @@ from contextlib import closing
 from typing import Any
 
 from vedette.contracts.copies import replace
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import Handled
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Verdict, VerdictWord
 from vedette.contracts.words import DOCUMENTS, EvidenceId, Reason
 from vedette.store import statements as sql

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import DateTime
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import StoreError
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.store.connection import all_or_nothing
 from vedette.store.panel.panel_schema import metadata
 

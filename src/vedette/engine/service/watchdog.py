@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.alerts import AlarmState, Alert, Finding, Message, Notice, Sign, SourceHealth
-from vedette.contracts.database import SqlConnection
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import Risk
 from vedette.core.health.alarm import AlarmParams, Move, step
 from vedette.core.health.source_health import HealthParams, findings, health_of

@@ -48,6 +48,7 @@ PULLED, RICH, OF_RICH = (
 )  # of these: what finds link to, and open ones of the best neighbourhoods
 KNOWN_PLACES = 200_000  # hosts and neighbourhoods held in memory: some 50 MB
 SEED, LINKED = "seed:", "link:"  # names of what is counted beside hosts and neighbourhoods
+MOST_LINKS = 300  # of a page that are kept for the graph
 REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that at any time
 
 
@@ -125,6 +126,7 @@ class Hunter:
             rests=(*self._rests(ours, odd), *(self._rest_of_risen(page) for page in risen)),
             pulls=pulled,
             odd=(*odd.values(), *risen),
+            links=_links(ours, odd),
             background=None if self._odd is None else self._odd.snapshot(),
         )
         pages = (*odd.values(), *risen)
@@ -342,6 +344,17 @@ class _RichPlaces:
 def _prospect_at(url: str, *, params: HuntParams) -> Prospect:
     """Hosts of one registrable domain are one place."""
     return prospect_of(url, params, place=site_of(host_of(url)))
+
+
+def _links(
+    ours: Sequence[Settlement], odd: Mapping[WatchId, OddPage]
+) -> tuple[tuple[WatchId, tuple[WatchId, ...]], ...]:
+    """What the pages that were judged link to, themselves left out."""
+    named = ((s.watch.id, (*s.linked, *(one.id for one in s.found))) for s in ours if s.watch.id in odd)
+    return tuple(
+        (watch, tuple(one for one in dict.fromkeys(targets) if one != watch)[:MOST_LINKS])
+        for watch, targets in named
+    )
 
 
 def _names(prospect: Prospect) -> tuple[str, str, str]:

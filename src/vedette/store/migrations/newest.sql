@@ -1,4 +1,4 @@
--- revision 0019
+-- revision 0020
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -369,6 +369,23 @@ CREATE TABLE outbox (
 	error TEXT DEFAULT '' NOT NULL, 
 	digest_id VARCHAR, 
 	CONSTRAINT uq_outbox_notice_id_channel UNIQUE (notice_id, channel)
+)
+;;
+CREATE TABLE page_links (
+	watch_id INTEGER NOT NULL, 
+	targets BLOB NOT NULL, 
+	CONSTRAINT pk_page_links PRIMARY KEY (watch_id)
+)
+;;
+CREATE TABLE page_reports (
+	watch_id INTEGER NOT NULL, 
+	author VARCHAR NOT NULL, 
+	body TEXT NOT NULL, 
+	digest BLOB NOT NULL, 
+	calls BIGINT NOT NULL, 
+	usd FLOAT NOT NULL, 
+	at BIGINT NOT NULL, 
+	CONSTRAINT pk_page_reports PRIMARY KEY (watch_id)
 )
 ;;
 CREATE TABLE panel_answers (
@@ -808,4 +825,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0019');
+INSERT INTO "alembic_version" VALUES('0020');

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from vedette.contracts.database import SqlConnection
 from vedette.contracts.panel_run import Batch, PanelGroup, PanelNote
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import RunId
 from vedette.core.panel.models import ModelRow

@@ -41,13 +41,26 @@ NOT_YET = "nothing was hunted yet: no source has `hunt: true`, or it was not run
 REGISTRY = "registry:"
 MOST_BYTES = 64 * 1024 * 1024
 EXAMPLE = "vedette hunt seed registry:smallweb\nvedette hunt run --looks 500\nvedette hunt findings"
+HOMES = {
+    "status": "",
+    "seed": "",
+    "run": "",
+    "findings": "",
+    "show": "",
+    "mark": "",
+    "rescore": "",
+    "graph": "hunt_findings",
+    "clusters": "hunt_findings",
+    "map": "hunt_findings",
+    "analyse": "hunt_analyst",
+}
 TopOption = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="Places and pages that are listed.")
 ]
 
 
 def register(app: typer.Typer) -> None:
-    hunts = group("hunt", example=EXAMPLE, default=status)(hunt)
+    hunts = group("hunt", example=EXAMPLE, default=status, homes=HOMES)(hunt)
     verb(hunts, "status", example="vedette hunt status --top 50 --json")(status)
     verb(hunts, "seed", example="vedette hunt seed https://example.org/links blogroll.opml")(seed_)
     verb(hunts, "run", example="vedette hunt run --looks 500")(run)

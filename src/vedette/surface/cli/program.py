@@ -85,6 +85,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ("freshness", "freshness", "How fresh we will be, and how fresh we were."),
             ("simulate", "simulate", "What another policy, budget or objective would have done."),
             ("hunt", "hunt", "Look for odd corners of the web: seed, run, findings, show, mark."),
+            ("digest", "digest", "What hunts found, each with why it is odd: text, HTML or mail."),
             ("replay", "simulate", "Decide again from the record, and compare."),
         ),
     ),

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from vedette.contracts.database import SqlConnection
+from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import Reason
 from vedette.report.plain import show_times_in
 from vedette.surface.cli.load_guard import collect_as_usual, loading

@@ -1,0 +1,1 @@
+"""What is said about findings: the links between them, clusters, a map, digests and reports of analysts."""
