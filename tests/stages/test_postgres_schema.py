@@ -25,7 +25,7 @@ from vedette.contracts.words import Outcome
 from vedette.store.connection import StorePlace, connect, connect_named
 from vedette.store.migrate import HEAD, prepare_place, version_of
 from vedette.store.panel.panel_schema import metadata
-from vedette.store.postgres import OLDEST, open_session, too_old
+from vedette.store.postgres import OLDEST, open_session, too_old, translated
 from vedette.store.postgres_schema import in_byte_order
 from vedette.store.row_retention import unnamed_versions
 from vedette.store.sqlite import Writer
@@ -268,3 +268,22 @@ def test_a_server_that_is_too_old_is_named_with_its_version():
 def run(address: PostgresAddress, statement: str) -> None:
     with psycopg.connect(address.url, autocommit=True) as db:
         db.execute(statement)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("statement", "taken"),
+    [
+        (
+            "SELECT id FROM watches INDEXED BY ix_watches_url WHERE url > ?",
+            "SELECT id FROM watches WHERE url > %s",
+        ),
+        ("SELECT id FROM watches NOT INDEXED WHERE a = 1", "SELECT id FROM watches WHERE a = 1"),
+        (
+            "SELECT 1 WHERE a > 1 AND +state IN (?) ORDER BY b",
+            "SELECT 1 WHERE a > 1 AND state IN (%s) ORDER BY b",
+        ),
+        ("SELECT a + b FROM t WHERE c = a + 1", "SELECT a + b FROM t WHERE c = a + 1"),
+    ],
+)
+def test_what_only_the_planner_of_sqlite_needs_is_left_out(statement: str, taken: str):
+    assert translated(statement, False) == taken

@@ -301,18 +301,16 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
 
     The data folder is the given one, else `$VEDETTE_DATA`, else that of `$DATABASE_URL`, else the file's.
     """
-    chosen = (
-        path or _env_path("VEDETTE_CONFIG") or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
-    )
+    usual = Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None
+    chosen = path or _env_path("VEDETTE_CONFIG") or usual
     config = read(chosen) if chosen else Config()
     root = chosen.parent if chosen else Path()
     named = _env_path("VEDETTE_DATA") or data_folder(_databases())
     place = data or named or (root / config.data if config.data else root / DATA_NAME)
     text = json.dumps(config.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return Loaded(
-        config=config, path=chosen, data=place, digest=digest, server=server_of(_databases(), place)
-    )
+    server = server_of(_databases(), place)
+    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server)
 
 
 def data_origin(given: Path | None, loaded: Loaded) -> str:

@@ -44,6 +44,8 @@ _OWN_SCHEMA = (
 )
 _NUL, _INSTEAD = "\x00", "\ufffd"  # PostgreSQL has no text with a zero in it
 _MARK = re.compile(r":([a-z_]+)")
+# Which index SQLite takes, or does not (`+column`), is no matter here: PostgreSQL has statistics.
+_HINTS = re.compile(r" (?:INDEXED BY \w+|NOT INDEXED)\b|(?<=[ (])\+(?=[a-z_.]+ (?:IN|=)[ (])")
 # SQLite takes an empty list.
 _OF_NONE = ((re.compile(r"\S+ NOT IN \(\)"), "TRUE"), (re.compile(r"\S+ IN \(\)"), "FALSE"))
 
@@ -274,7 +276,7 @@ def first_line(error: Exception) -> str:
 @lru_cache(maxsize=1024)
 def translated(statement: str, has_names: bool) -> Any:
     """The statement with the marks of psycopg."""
-    text = statement.replace("%", "%%")
+    text = _HINTS.sub("", statement).replace("%", "%%")
     for form, words in _OF_NONE:
         text = form.sub(words, text)
     return _MARK.sub(r"%(\1)s", text) if has_names else text.replace("?", "%s")

@@ -49,7 +49,7 @@ def digest_of(
 
 
 def stands_out(cards: Sequence[OddCard]) -> bool:
-    """True where something is to be told.  One high score alone may be chance; two, or one that a find links to, not."""
+    """True where there is news.  One high score alone may be chance; two, or one that a find links to, not."""
     if any(card.finding.mark == "odd" for card in cards):
         return True
     high = [card for card in cards if card.finding.action is Action.LLM]
