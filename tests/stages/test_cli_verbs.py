@@ -26,7 +26,8 @@ TOP: Any = typer.main.get_command(program())
 VERBS = (
     "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
     "look pause resume remove mute unmute note lanes sources parked doctor gc db replay rank simulate freshness hunt "
-    "health alerts serve panel worker backup restore config token help version completion"
+    "health alerts serve panel worker backup restore config token help version completion "
+    "feed search mcp digest"
 ).split()
 
 

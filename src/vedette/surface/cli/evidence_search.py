@@ -27,7 +27,8 @@ def register(app: typer.Typer) -> None:
 def search(
     session: Session,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD...", help='Words; "side by side"; begun*; -unwanted.')
+        list[str] | None,
+        typer.Argument(metavar="[WORD...]", help='Words; "side by side"; begun*; -unwanted.'),
     ] = None,
     limit: Annotated[
         int, typer.Option("--limit", min=1, max=500, metavar="N", help="At most so many pages.")
