@@ -8,7 +8,6 @@ import io
 import json
 import os
 import re
-import resource
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, redirect_stderr, redirect_stdout
@@ -173,6 +172,7 @@ class Told:
     code: int
     out: str
     err: str
+    mib: int = 0  # what it took at most, where it was a process of its own
 
     @property
     def json(self) -> Any:
@@ -228,7 +228,8 @@ async def watched(cases: Sequence[Case], folder: Path, **config: Any) -> dict[st
         verified = field.tell("evidence", "verify", "--json")
         if verified.code or verified.json["visits"] < len(cases):
             wrong["evidence"] = verified
-        if (most := most_memory()) > MOST_MIB:
+        most = max(told.mib for told in field.ended)
+        if not 0 < most <= MOST_MIB:
             wrong["memory"] = f"{most} MiB"
         return wrong
 
@@ -270,18 +271,32 @@ async def program(folder: Path, *words: str, config: Path | None = None, stdin: 
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+    watch = asyncio.create_task(_watch_memory(process.pid))
     try:
         out, err = await asyncio.wait_for(process.communicate(stdin), patient(SECONDS))
     except TimeoutError:
         process.kill()
         await process.wait()
         return Told(-1, "", f"did not end within {SECONDS} s")
-    return Told(process.returncode or 0, out.decode(), err.decode())
+    return Told(process.returncode or 0, out.decode(), err.decode(), await watch)
 
 
-def most_memory() -> int:
-    """MiB, of the largest program that was run so far."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+async def _watch_memory(pid: int) -> int:
+    """MiB that the process took at most.  `ru_maxrss` would count what its parent had when it was begun."""
+    most = 0
+    while (now := _peak_mib(pid)) is not None:
+        most = now
+        await asyncio.sleep(0.05)
+    return most
+
+
+def _peak_mib(pid: int) -> int | None:
+    """None: it has ended."""
+    try:
+        said = Path(f"/proc/{pid}/status").read_text("ascii", "replace").partition("VmHWM:")[2].split()
+    except OSError:
+        return None
+    return int(said[0]) // 1024 if said else None
 
 
 @asynccontextmanager

@@ -30,7 +30,12 @@ router = APIRouter()
 api = APIRouter(responses=PROBLEMS)
 Form = Literal["atom", "json"]
 _CONTENT: dict[int | str, dict[str, Any]] = {
-    200: {"content": {kind: {"schema": {"type": "string"}} for kind, _ in WRITERS.values()}}
+    200: {
+        "content": {
+            kind: {"schema": {"type": "object" if form == "json" else "string"}}
+            for form, (kind, _) in WRITERS.items()
+        }
+    }
 }
 
 
