@@ -130,9 +130,9 @@ class Queries:
         """What lists show of them, at a twentieth of the work of `watches`.  Only those are read whole."""
         terms = watch_terms(which)
         order = "due_at, id" if which.by_due else "url"
-        how = reading_order(which)
-        chosen = f"SELECT id FROM watches{how}{terms.where} ORDER BY {order}{limit(most)}"
-        query = f"{_LINE} WHERE id IN ({chosen}) ORDER BY {order}"
+        chosen = f"SELECT id FROM watches{reading_order(which)}{terms.where} ORDER BY {order}{limit(most)}"
+        where = f" WHERE id IN ({chosen})" if most else terms.where  # all of them need not be chosen first
+        query = f"{_LINE}{where} ORDER BY {order}"
         return [views.WatchLine._make(row) for row in self._table(query, *terms.values)]
 
     def count_watches(self, which: views.WatchFilter) -> int:
