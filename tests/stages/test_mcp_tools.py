@@ -184,3 +184,12 @@ def test_without_the_sdk_the_verb_says_what_to_install(tmp_path: Path, monkeypat
     answer = Cli(tmp_path)("mcp")
     assert answer.code != 0
     assert "pip install 'vedette[mcp]'" in answer.err
+
+
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999"])
+def test_an_address_that_is_none_is_said_in_one_sentence(tmp_path: Path, address: str):
+    stocked(tmp_path)
+    answer = Cli(tmp_path)("mcp", "--listen", address)
+    assert answer.code != 0
+    assert answer.err.startswith("vedette: `serve.listen`: ")
+    assert "Traceback" not in answer.err

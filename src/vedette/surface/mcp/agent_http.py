@@ -41,9 +41,9 @@ async def listening(
         right_for=lambda method, path: right,
     )
     try:
-        async with (
-            server.session_manager.run(),
+        async with (  # the door first: what is wrong with the address is told as it is, not by a group of tasks
             door(way)(guarded(gate, _unhurried(app), web.noted if with_writes else None)) as address,
+            server.session_manager.run(),
         ):
             yield address + PATH
     finally:
