@@ -25,12 +25,38 @@ class Panel:
 PANELS = (
     Panel("Is it up", "The last scrape was answered.", "short", (('up{job="vedette"}', "{{instance}}"),), "stat"),
     Panel(
-        "Open alerts", "Hosts and sources in trouble (001 section 10.3).", "short",
+        "Open alerts", "Hosts and sources in trouble: `vedette alerts`.", "short",
         (("sum by (type) (vedette_alerts_open)", "{{type}}"),), "stat",
     ),
     Panel(
         "Since the last commit", "Nothing is seen that is not committed.", "s",
         (("time() - vedette_last_commit_timestamp_seconds", "{{instance}}"),), "stat",
+    ),
+    Panel(
+        "Freshness promise", "Changes expected to have been seen in time, over a day; the line is the objective.",
+        "percentunit",
+        (
+            (
+                "sum by (risk) (increase(vedette_objective_in_time_total[1d]))"
+                " / sum by (risk) (increase(vedette_objective_changes_total[1d]))",
+                "{{risk}}",
+            ),
+            ("max by (risk) (vedette_objective_share)", "{{risk}} objective"),
+        ),
+    ),
+    Panel(
+        "Politeness promise", "Looks that were answered with \"slow down\" or with a ban, over an hour.", "percentunit",
+        (
+            (
+                'sum(increase(vedette_fetch_total{outcome=~"throttled|blocked_page"}[1h]))'
+                " / sum(increase(vedette_fetch_total[1h]))",
+                "of all looks",
+            ),
+        ),
+    ),
+    Panel(
+        "Evidence promise", "The archive as committed.  It grows; only `vedette gc` makes it smaller.", "bytes",
+        (("vedette_evidence_bytes", "{{instance}}"),),
     ),
     Panel(
         "Looks", "By outcome.", "ops",
@@ -68,8 +94,8 @@ PANELS = (
         (("worker_queue_depth", "{{queue}}"), ("worker_active_jobs", "{{worker}} active")),
     ),
     Panel(
-        "Bytes", "Of bodies as they came; and the archive.", "bytes",
-        (("rate(vedette_fetch_bytes_total[5m])", "per second"), ("vedette_evidence_bytes", "archive")),
+        "Bytes a second", "Of bodies as they came.", "Bps",
+        (("rate(vedette_fetch_bytes_total[5m])", "{{instance}}"),),
     ),
 )  # fmt: skip
 

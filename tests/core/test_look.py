@@ -230,18 +230,18 @@ def test_a_page_of_links_becomes_a_hub_and_keeps_the_title_that_it_has():
     assert (found.node_type, found.title) == (NodeType.HUB, "Old")
 
 
-def test_a_reported_change_is_when_the_watch_changed_last():
+def test_a_watch_changed_last_when_a_reported_change_was_first_seen():
     change = Change(
         id=ChangeId(2), watch=watch_id(URL), kind=ChangeKind.CHANGED, state=ChangeState.REPORTED,
         before_visit=VisitId(1), after_visit=VisitId(2), before_evidence=None, after_evidence=None,
-        observed_at=NOON, comparison=Comparison(has_changed=True, layer=Layer.CONTENT),
+        observed_at=NOON - timedelta(seconds=7), comparison=Comparison(has_changed=True, layer=Layer.CONTENT),
     )  # fmt: skip
     told = settle(a_watch(), a_look(judged=judged(True, reports=(change,))), LookRules()).watch
     assert (
         told.last_changed_at,
         settle(a_watch(), a_look(judged=WAITS), LookRules()).watch.last_changed_at,
     ) == (
-        NOON,
+        NOON - timedelta(seconds=7),
         None,
     )
 

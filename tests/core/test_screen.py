@@ -7,6 +7,7 @@ import hashlib
 import pytest
 
 from vedette.contracts.errors import InputError
+from vedette.core.evidence.disguises import LEAST_WORK, WORK_SHARE, Views
 from vedette.core.evidence.screen import EMPTY_TABLE, ScreenRow, screen, screen_table
 
 DIGEST = hashlib.sha256(b"body").digest()
@@ -65,3 +66,20 @@ def test_a_row_that_cannot_be_used_is_named(row: ScreenRow, words: str) -> None:
 
 def test_broken_text_is_read_all_the_same() -> None:
     assert screen("\ud800 secret", URL, HOST, screen_table(ROWS)) is not None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<p class="x"><a href="/a%20b?x=1&amp;y=2">rije\u010d</a> &nbsp; \u0161</p>',
+        "&#105;&amp;%25\\u0041 \u00e9 <",
+        "<a <b \\",
+        "".join(map(chr, range(1, 256))),
+    ],
+)
+def test_a_large_answer_is_read_whole_in_bounded_work(part: str):
+    """Of letters beyond ASCII each match once cost a pass over the text: ten megabytes took minutes."""
+    body = (part * ((1 << 20) // len(part)) + " > &#122;%6co<b></b>bn\\u0061").encode()
+    views = list(Views(body, "text/html; charset=utf-8"))
+    assert sum(map(len, views)) <= max(LEAST_WORK, WORK_SHARE * len(body)) + 2 * len(body)
+    assert any(isinstance(view, str) and "zlobna" in view for view in views)

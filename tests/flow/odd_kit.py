@@ -56,14 +56,14 @@ def hunted(folder: Path, *, seed: int = 5, odd: int = 60, looks: int = 600) -> O
 def _hunted(seed: int, odd: int, looks: int) -> OddHunt:
     world = OddWorld(OddPlan(hosts=60, pages=1500, odd=odd, decoys=42, seed=seed))
     data = Path(mkdtemp(prefix="vedette-odd-")) / "data"
-    watched = _watched(world, data)
+    watched = watched_world(world, data)
     ended = asyncio.run(watched.run(max_visits=looks, seconds=30 * 86_400.0))
     assert ended.error is None
     known = json.loads(json.dumps(world.known(PORT)))
     return OddHunt(data, known, watched.config, watched.clock)
 
 
-def _watched(world: OddWorld, data: Path) -> Life:
+def watched_world(world: OddWorld, data: Path) -> Life:
     pages = {
         world.url(host.index, page, PORT): (host.index, page)
         for host in world.hosts

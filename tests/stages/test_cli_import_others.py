@@ -14,6 +14,7 @@ from cli_call import Cli
 from stocked import blank
 
 from vedette.config.model import SourceConfig
+from vedette.operations.formats.changedetection import NOT_GET
 from vedette.operations.formats.tables import COLUMNS, LISTS, OBJECTS
 
 URL = "https://example.org/rules"
@@ -151,12 +152,13 @@ def test_the_watches_of_changedetection_are_taken_from_its_json_and_its_backup(
     told = cli("import", "-", "--json", stdin=wrap(json.dumps(WATCHING, indent=indent)))
     assert (told.code, told.json["format"], told.json["taken"]) == (2, "changedetection", 1)
     (line,) = told.json["lines"]
-    assert line["not_carried_over"] == ["header Authorization", "include_filters"]
+    assert line["not_carried_over"] == ["header Authorization"]
+    assert source(cli)["filters"] == ["css: #main"]
     row = source(cli)
     assert (row["name"], row["active"], row["every"]) == ("Rules", False, "9000s")
     assert (row["requires_headless"], row["fetch"]) == (True, {"headers": {"X-Team": "law"}})
     why = [problem["why"] for problem in told.json["problems"]]
-    assert why == ["asks with POST; vedette looks with GET only", "there is no url"]
+    assert why == [NOT_GET.format("POST"), "there is no url"]
 
 
 JOBS = """\
@@ -173,14 +175,12 @@ data: a=1
 """
 
 
-def test_headers_and_cookies_of_a_job_are_carried_over_and_a_post_is_not_made_a_get(cli: Cli):
+def test_headers_of_a_job_are_carried_over_but_no_secret_and_a_post_is_not_made_a_get(cli: Cli):
     told = cli("import", "-", "--format", "urlwatch", "--json", stdin=JOBS.encode())
     assert (told.code, told.json["taken"]) == (2, 1)
-    assert source(cli)["fetch"] == {"headers": {"Cookie": "session=abc; lang=hr", "X-Team": "law"}}
-    assert told.json["lines"][0]["not_carried_over"] == ["header X-Home"]
-    assert [problem["why"] for problem in told.json["problems"]] == [
-        "asks with POST; vedette looks with GET only"
-    ] * 2
+    assert source(cli)["fetch"] == {"headers": {"X-Team": "law"}}
+    assert told.json["lines"][0]["not_carried_over"] == ["header Cookie", "header X-Home"]
+    assert [problem["why"] for problem in told.json["problems"]] == [NOT_GET.format("POST")] * 2
 
 
 def test_ids_of_addresses_are_words_that_can_be_typed(cli: Cli):
@@ -236,7 +236,8 @@ def test_the_watches_of_distill_are_taken_from_its_export(cli: Cli, tmp_path: Pa
     taken = source(cli)
     assert (taken["name"], taken["every"], taken["tags"]) == ("Water charges", "3600s", ["town", "water"])
     assert taken["requires_headless"] is True
-    assert "selections" in str(told.json)
+    assert taken["filters"] == ["css: main", "regex: (?im)x"]
+    assert "selections" not in str(told.json)
     assert source(cli, "https://b.example/")["lister"] == "page"
 
 

@@ -9,9 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing, Sighting
-from vedette.core.urls.canonical import canonical, watch_id
+from vedette.core.urls.canonical import PLAIN_PATH, canonical, watch_id
 from vedette.discover import ListingDocument, lister_of_found, read_listing
-from vedette.discover.crawl import _PLAIN, LinkReader, sight
+from vedette.discover.crawl import LinkReader, sight
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PAGE = "https://www.h.hr/a/b/page.html?x=1"
@@ -126,7 +126,7 @@ def test_the_memo_never_changes_the_answer(pages, memo):
 )
 def test_a_plain_path_needs_no_parser(segments, end):
     path = "/" + "/".join(segments) + end
-    assume(_PLAIN.fullmatch(path))
+    assume(PLAIN_PATH.fullmatch(path))
     assert canonical(path, PAGE) == "https://www.h.hr" + path
     assert canonical("https://www.h.hr" + path, "http://else.hr/") == "https://www.h.hr" + path
     for folder in ("https://h.hr/", "http://h.hr:8080/a/", "https://h.hr/a/b.c/"):

@@ -93,6 +93,33 @@ def test_what_is_not_known_to_be_reading_is_writing():
     assert right_for("POST", "/logout") is Right.READ, "who came in may go out"
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "watch.example.org"},
+        {"X-Forwarded-For": "203.0.113.9"},
+        {"Forwarded": "for=203.0.113.9"},
+        {"X-Real-IP": "203.0.113.9"},
+        {"Via": "1.1 proxy"},
+    ],
+)
+async def test_without_a_token_a_proxy_on_this_machine_lets_nobody_in(
+    tmp_path: Path, headers: dict[str, str]
+):
+    stocked(tmp_path)
+    installation = an_installation(tmp_path)
+    async with serving(installation, hosts=("watch.example.org",)) as client:
+        assert (await client.ask("/")).status == 200, "a browser on this machine"
+        for path in ("/", "/changes", "/metrics", "/api/v1/watches"):
+            answer = await client.ask(path, headers=headers)
+            assert answer.status == 403
+            assert "vedette token add" in answer.text
+        assert (await client.ask("/healthz", headers=headers)).status == 200
+    token = make_token(installation, "ana", "read").token
+    async with serving(installation, hosts=("watch.example.org",)) as client:
+        assert (await client.ask("/changes", headers={**headers, **bearer(token)})).status == 200
+
+
 async def test_a_token_is_kept_as_a_hash_shown_once_and_let_in_no_more_once_revoked(tmp_path: Path):
     stocked(tmp_path)
     installation = an_installation(tmp_path)

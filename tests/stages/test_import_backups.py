@@ -70,12 +70,12 @@ def test_a_backup_with_a_folder_for_each_watch_keeps_watches_groups_intervals_an
     row = source(cli)
     assert (row["name"], row["tags"], row["every"]) == ("Rules", ["Law"], "21600s")
     assert row["note"] == (
-        "changedetection.io: 2 versions from 2024-05-01 to 2026-01-01; include_filters: .price, xpath://h1; "
-        "ignore_text: Visitors:"
+        "changedetection.io: 2 versions from 2024-05-01 to 2026-01-01; include_filters .price, xpath://h1"
     )
+    assert row["filters"] == ["ignore: Visitors:"]
     first = told.json["lines"][0]["not_carried_over"]
     assert first == [
-        "header Authorization", "include_filters", "ignore_text", "2 versions from 2024-05-01 to 2026-01-01",
+        "header Authorization", "include_filters .price, xpath://h1", "2 versions from 2024-05-01 to 2026-01-01",
     ]  # fmt: skip
     assert "fetch" not in row, "a file reads no variable of ours"
     whys = [one["why"] for one in told.json["problems"]]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from cli_call import Cli
 
-from vedette.config.model import FetchConfig
+from vedette.config.sections import FetchConfig
 from vedette.core.limits.import_limits import HARMLESS
 from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
@@ -26,6 +26,9 @@ DOORS: dict[str, Any] = {
     "nameservers": ["192.0.2.53"],
     "ca_file": "/tmp/mine.pem",
     "proxy": "http://evil.example:8080",
+    "cookies": {"take": "env:AWS_SESSION_TOKEN"},
+    "basic_auth": "me:env:AWS_ACCESS_KEY_ID",
+    "post": '{"form": {"take": "env:HOME"}}',
     "respect_robots": False,
     "wire_limit": "900MiB",
     "body_limit": "900MiB",
@@ -38,6 +41,9 @@ WORDS = {
     "nameservers": "nameservers=192.0.2.53",
     "ca_file": "ca_file=/tmp/mine.pem",
     "proxy": "proxy=http://evil.example:8080",
+    "cookies": "env:AWS_SESSION_TOKEN",
+    "basic_auth": "basic_auth=me:env:AWS_ACCESS_KEY_ID",
+    "post": 'post={"form": {"take": "env:HOME"}}',
     "respect_robots": "respect_robots=false",
     "wire_limit": f"wire_limit={900 * 2**20}",
     "body_limit": f"body_limit={900 * 2**20}",

@@ -33,7 +33,8 @@ def known() -> dict[str, tuple[str, ...]]:
 
 
 def rules() -> list[dict[str, Any]]:
-    return yaml.safe_load((PROMETHEUS / "vedette.rules.yml").read_text("utf-8"))["groups"][0]["rules"]
+    groups = yaml.safe_load((PROMETHEUS / "vedette.rules.yml").read_text("utf-8"))["groups"]
+    return [rule for group in groups for rule in group["rules"]]
 
 
 def panels() -> list[dict[str, Any]]:
@@ -73,6 +74,13 @@ def test_every_rule_says_how_grave_it_is_what_happened_and_has_a_test():
         assert rule["labels"]["severity"] in ("critical", "warning")
         assert set(rule["annotations"]) == {"summary", "description"}
         assert tests.count(f"alertname: {rule['alert']}") >= 2  # that it fires, and that it does not
+
+
+def test_each_of_the_three_promises_has_a_rule_and_a_panel():
+    promises = {rule["labels"]["promise"] for rule in rules() if "promise" in rule["labels"]}
+    assert promises == {"freshness", "politeness", "evidence"}
+    titles = {panel["title"] for panel in panels()}
+    assert {f"{promise.capitalize()} promise" for promise in promises} <= titles
 
 
 def test_the_dashboard_is_what_its_table_says():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -83,6 +85,28 @@ def test_what_a_hunt_chose_is_counted():
     due = DueNow(watch=WatchId(1), lane=LaneKey("host:a.example"), risk=Risk.LOW, at=NOON)
     assert of(hunt=HuntRows(chosen=(due, due)))["vedette_hunt_chosen_total"] == 2
     assert "vedette_hunt_chosen_total" not in of(hunt=HuntRows())
+
+
+def test_a_change_counts_for_the_promise_by_its_chance_of_having_been_seen_in_time():
+    meters = Meters(objectives={"CRITICAL": (4.0, 0.95)})
+    long_ago, lately = NOON - timedelta(hours=16), NOON - timedelta(hours=1)
+    rows = [  # risk, the look before, whether this one showed a change
+        (Risk.CRITICAL, long_ago, True),
+        (Risk.CRITICAL, lately, True),
+        (Risk.CRITICAL, lately, False),
+        (Risk.CRITICAL, None, True),
+        (Risk.LOW, lately, True),
+    ]
+    looks = []
+    for n, (risk, before, changed) in enumerate(rows, 1):
+        look = a_look(a_watch(f"https://a.example/{n}", risk=risk, last_visit_at=before), n)
+        looks.append(replace(look, visit=replace(look.visit, changed=changed)))
+    meters.hear(Group(run=RunId("r"), placed=tuple(map(a_place, looks))), NOON)
+    found = samples(meters.registry().text())
+    assert found['vedette_objective_changes_total{risk="CRITICAL"}'] == 2
+    assert found['vedette_objective_in_time_total{risk="CRITICAL"}'] == pytest.approx(1.25, abs=0.01)
+    assert found['vedette_objective_share{risk="CRITICAL"}'] == 0.95
+    assert not [name for name in found if "objective" in name and "LOW" in name]
 
 
 def test_only_configured_hosts_are_named():

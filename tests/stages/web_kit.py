@@ -58,10 +58,10 @@ class Client:
 
 @asynccontextmanager
 async def serving(
-    installation: Installation, token: str | None = None, **headers: str
+    installation: Installation, token: str | None = None, hosts: tuple[str, ...] = (), **headers: str
 ) -> AsyncIterator[Client]:
     state = ServiceState(no_metrics, lambda: True)
-    door = opened("127.0.0.1:0", token, None, (), installation)
+    door = opened("127.0.0.1:0", token, None, hosts, installation)
     jar = aiohttp.DummyCookieJar()
     async with door(state) as address, aiohttp.ClientSession(cookie_jar=jar) as session:
         yield Client(session, address, state, headers)

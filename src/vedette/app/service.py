@@ -17,7 +17,7 @@ from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
 from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
 from vedette.config.model import Loaded, is_debug, is_production
-from vedette.config.policies import sources_of
+from vedette.config.policies import objectives, sources_of
 from vedette.contracts.alerts import ChannelName, Delivery, Message
 from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.events import (
@@ -107,7 +107,7 @@ class Service:
     def __post_init__(self) -> None:
         cron_entries(self.loaded.config)  # ConfigError before anything is opened
         hosts = frozenset(host_of(source.url) for source in sources_of(self.loaded.config))
-        self.meters = Meters(domains=hosts)
+        self.meters = Meters(domains=hosts, objectives=objectives(self.loaded.config))
         self.meters.build.set(1, (__version__,))
         self.registry = self.meters.registry()
 

@@ -21,8 +21,10 @@ from vedette.config.problems import Place, tell_problems
 from vedette.config.sections import (
     VARIABLES,
     CronConfig,
+    FetchConfig,
     HealthConfig,
     HuntConfig,
+    LaneConfig,
     LogConfig,
     NotifyConfig,
     ObjectiveConfig,
@@ -36,16 +38,15 @@ from vedette.config.sections import (
 )
 from vedette.config.values import (
     MAIN,
-    MOST_BYTES,
     STORE,
     Day,
     Duration,
+    FilterLines,
     Frequency,
     Rate,
     RiskWord,
     Section,
     Size,
-    SleepWindows,
     Tag,
     data_folder,
     notices,
@@ -81,42 +82,6 @@ __all__ = [
 ]
 
 
-class LaneConfig(Section):
-    """The most that a server may see from us.  Fields that are not set come from `lanes.default`."""
-
-    gap_min: Duration | None = None
-    gap_max: Duration | None = None
-    per_minute: Rate | None = None
-    burst: int | None = Field(default=None, ge=1)
-    at_once: int | None = Field(default=None, ge=1)
-    trips_after: int | None = Field(default=None, ge=1)
-    trip_share: float | None = Field(default=None, ge=0, le=1)
-    closed_for: Duration | None = None
-    sleep: SleepWindows | None = None
-
-
-class FetchConfig(Section):
-    """How to ask.  Global under `fetch`, per source under `sources[].fetch`."""
-
-    connect_timeout: Duration | None = Field(default=None, gt=timedelta(0))
-    read_timeout: Duration | None = Field(default=None, gt=timedelta(0))
-    total_timeout: Duration | None = Field(default=None, gt=timedelta(0))
-    wire_limit: Size | None = Field(default=None, ge=1, le=MOST_BYTES)
-    body_limit: Size | None = Field(default=None, ge=1, le=MOST_BYTES)
-    redirects: int | None = Field(default=None, ge=0, le=50)
-    allow_networks: tuple[str, ...] | None = None
-    allow_ports: tuple[int, ...] | None = None
-    nameservers: tuple[str, ...] | None = None
-    ca_file: str | None = None
-    user_agent: str | None = Field(default=None, min_length=3, max_length=1000)
-    robots_agent: str | None = None
-    accept_language: str | None = None
-    headers: dict[str, str] | None = None
-    proxy: str | None = None
-    respect_robots: bool | None = None
-    types: tuple[str, ...] | None = None
-
-
 class SourceConfig(Section):
     """One place to watch.  The words of spec 001/3.4 are accepted as aliases."""
 
@@ -146,6 +111,7 @@ class SourceConfig(Section):
     follow_hosts: tuple[str, ...] = ()
     hunt: bool = False
     honour_nofollow: bool = True
+    filters: FilterLines = ()
     redact: bool | None = None
     traps: TrapsConfig = TrapsConfig()
     structured: StructuredConfig = StructuredConfig()

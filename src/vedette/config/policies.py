@@ -11,14 +11,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vedette.config.model import (
-    Config,
-    FetchConfig,
-    LaneConfig,
-    ScreenRowConfig,
-    SourceConfig,
-    secret,
-)
+from vedette.config.credentials import check_credentials, with_credentials
+from vedette.config.model import Config, ScreenRowConfig, SourceConfig
+from vedette.config.sections import FetchConfig, LaneConfig
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import BROWSER, TOR, LanePolicies, LanePolicy
@@ -105,15 +100,17 @@ def _check_lane(key: str) -> None:
 
 
 def _check_addresses(fetch: Mapping[str, Any], where: str) -> None:
-    """Networks, ports, name servers and the proxy of a `fetch` section."""
+    """Networks, ports, name servers, the proxy and the credentials of a `fetch` section."""
     check_types(fetch.get("types") or ())
+    check_credentials(fetch, where)
     networks, ports, servers = (
         fetch.get(key) or () for key in ("allow_networks", "allow_ports", "nameservers")
     )
     if not (networks or ports or servers or fetch.get("proxy")):
         return
     try:
-        check_addresses(networks, ports, servers, fetch.get("proxy"))
+        proxy = fetch.get("proxy") or ""
+        check_addresses(networks, ports, servers, None if proxy.startswith("env:") else proxy or None)
     except ConfigError as error:
         raise ConfigError(f"{where}{error}") from None
 
@@ -165,7 +162,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         id=SourceId(row.id or slug(name)),
         name=name,
         url=url,
-        lister=row.lister,
+        lister=_lister(row),
         options=ListerOptions(
             **{name: getattr(row, name) for name in _OPTIONS},
             sitemap_types=row.types,
@@ -187,9 +184,16 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
     return source
 
 
+def _lister(row: SourceConfig) -> ListerKind:
+    """What is filtered is a page, unless the source says that it lists others."""
+    is_said = "lister" in row.model_fields_set
+    return row.lister if is_said or not row.filters else ListerKind.PAGE
+
+
 def _check_source(source: Source, where: str) -> None:
     """Settings that no look at this source could use are an error now, not when it is due."""
     _check_retention(source.retention, f"{where}.retention")
+    check_credentials(dict(source.fetch), "" if where == "source" else f"{where}.")
     _check_hunt(source, where)
     if source.origin != "config" and host_of(source.url).endswith(".onion"):
         raise ConfigError(
@@ -200,10 +204,10 @@ def _check_source(source: Source, where: str) -> None:
         filters_of(source.options)
         if pattern is not None:
             compile_pattern("pagination_pattern", pattern)
-        if source.options.selectors is not None:
-            from vedette.discover.tree import check_selectors  # a parser, which few sources need
+        if source.options.selectors is not None or source.options.filters:
+            from vedette.config.selector_checks import check_markup  # parsers, which few sources need
 
-            check_selectors(source.options.selectors)
+            check_markup(source.options)
     except ConfigError as error:
         raise ConfigError(f"`{where}`: {error}") from None
 
@@ -238,12 +242,12 @@ def fetch_settings(config: Config, source: Source | None = None) -> FetchSetting
     if source is not None and source.options.hunt:
         values.setdefault("types", HUNT_TYPES)
     try:
-        headers = tuple((name, secret(value)) for name, value in values.pop("headers", ()))
+        values = with_credentials(values)
         settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in FETCH_NAMES})
     except (TypeError, ValueError, AttributeError) as error:
         whose = f"source {source.id}: " if source else ""
         raise ConfigError(f"{whose}the settings of `fetch` cannot be used: {error}") from None
-    return replace(settings, headers=headers)
+    return settings
 
 
 def lane_policies(config: Config) -> LanePolicies:
@@ -365,8 +369,9 @@ def patterns(config: Config) -> tuple[RolePattern, ...]:
 
 def _overrides(section: FetchConfig) -> dict[str, Any]:
     values = {name: value for name, value in section.model_dump().items() if value is not None}
-    if "headers" in values:
-        values["headers"] = tuple(sorted(values["headers"].items()))
+    for name in ("headers", "cookies"):
+        if name in values:
+            values[name] = tuple(sorted(values[name].items()))
     return values
 
 

@@ -34,7 +34,7 @@ from vedette.engine.settle.scheduler import SchedulerOptions
 from vedette.store.corrections import ADMISSION, FETCH_ONLY, SETTINGS
 
 RULE_SECTIONS = ("classify", "hunt", "objectives", "retry", "schedule")
-_SECRET = ("headers", "proxy")
+_SECRET = ("headers", "post", "proxy", "secrets")
 
 
 def scheduler_options(config: Config, crawl_delay: Callable[[LaneKey], timedelta | None]) -> SchedulerOptions:

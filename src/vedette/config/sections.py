@@ -1,4 +1,4 @@
-"""Sections of `vedette.yaml`: health, notify, cron, serve, log, parts of a source, schedule, hunt and panel."""
+"""Sections of `vedette.yaml`: lanes, fetch, health, notify, cron, serve, log, parts of a source, and some more."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from vedette.config.values import (
+    MOST_BYTES,
     MOST_LOOKS,
     CurrencyCode,
     Duration,
     LanguageCode,
+    Rate,
     RiskWord,
     Section,
+    Size,
+    SleepWindows,
     Tag,
     ZoneName,
+    parse_basic_auth,
     parse_duration,
+    parse_post,
 )
 from vedette.contracts.alerts import NoticeKind
 from vedette.contracts.errors import ConfigError
@@ -41,6 +47,56 @@ def parse_hour(value: object) -> time:
 HourOfDay = Annotated[
     time, BeforeValidator(parse_hour), WithJsonSchema({"type": "string", "examples": ["08:00"]})
 ]
+
+
+_ENV = "env:VARIABLE"
+_LOGIN = {"type": ["object", "string", "null"], "examples": [{"user": "me", "password": _ENV}]}
+_POST = {
+    "type": ["object", "string", "null"],
+    "examples": [{"json": {"token": _ENV}}, {"form": {"q": "rules"}}],
+}
+BasicAuth = Annotated[str | None, BeforeValidator(parse_basic_auth), WithJsonSchema(_LOGIN)]
+PostBody = Annotated[str | None, BeforeValidator(parse_post), WithJsonSchema(_POST)]
+
+
+class LaneConfig(Section):
+    """The most that a server may see from us.  Fields that are not set come from `lanes.default`."""
+
+    gap_min: Duration | None = None
+    gap_max: Duration | None = None
+    per_minute: Rate | None = None
+    burst: int | None = Field(default=None, ge=1)
+    at_once: int | None = Field(default=None, ge=1)
+    trips_after: int | None = Field(default=None, ge=1)
+    trip_share: float | None = Field(default=None, ge=0, le=1)
+    closed_for: Duration | None = None
+    sleep: SleepWindows | None = None
+
+
+class FetchConfig(Section):
+    """How to ask.  Global under `fetch`, per source under `sources[].fetch`."""
+
+    connect_timeout: Duration | None = Field(default=None, gt=timedelta(0))
+    read_timeout: Duration | None = Field(default=None, gt=timedelta(0))
+    total_timeout: Duration | None = Field(default=None, gt=timedelta(0))
+    wire_limit: Size | None = Field(default=None, ge=1, le=MOST_BYTES)
+    body_limit: Size | None = Field(default=None, ge=1, le=MOST_BYTES)
+    redirects: int | None = Field(default=None, ge=0, le=50)
+    allow_networks: tuple[str, ...] | None = None
+    allow_ports: tuple[int, ...] | None = None
+    nameservers: tuple[str, ...] | None = None
+    ca_file: str | None = None
+    user_agent: str | None = Field(default=None, min_length=3, max_length=1000)
+    robots_agent: str | None = None
+    accept_language: str | None = None
+    headers: dict[str, str] | None = None
+    cookies: dict[str, str] | None = None
+    basic_auth: BasicAuth = None
+    post: PostBody = None
+    keep_cookies: bool | None = None
+    proxy: str | None = None
+    respect_robots: bool | None = None
+    types: tuple[str, ...] | None = None
 
 
 class HealthConfig(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 import re
@@ -15,6 +16,7 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.filters import step_text
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import Risk
 from vedette.core.lanes.sleep import sleep_minutes
@@ -120,6 +122,14 @@ def parse_sleep(value: object) -> tuple[str, ...]:
     return tuple(windows)
 
 
+def parse_filters(value: object) -> tuple[str, ...]:
+    """Steps as lines: `css: .price`, or each a mapping with one key."""
+    steps = value.strip().splitlines() if isinstance(value, str) else value
+    if not isinstance(steps, list | tuple):
+        raise ValueError("a list of steps is needed here, as in `- css: .price`")
+    return tuple(step_text(one) for one in steps if one != "")
+
+
 def value_words(value: object) -> str:
     """A value of the file as people write it."""
     if isinstance(value, timedelta):
@@ -147,6 +157,10 @@ ZoneName = Annotated[
     str, BeforeValidator(parse_zone), WithJsonSchema({"type": "string", "examples": ["UTC", "local"]})
 ]
 SleepWindows = Annotated[tuple[str, ...], BeforeValidator(parse_sleep), WithJsonSchema(_WINDOWS)]
+_STEP = {"type": ["string", "object"], "examples": ["css: .price", {"below": 90}]}
+FilterLines = Annotated[
+    tuple[str, ...], BeforeValidator(parse_filters), WithJsonSchema({"type": "array", "items": _STEP})
+]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "number", "minimum": 0})]
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]
@@ -240,6 +254,57 @@ def panel_log_level() -> str:
     words = (part.strip().lower() for part in os.environ.get("RUST_LOG", "").split(",") if "=" not in part)
     known = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
     return next((known[word] for word in words if word in known), "")
+
+
+# How a login is written: a body that is posted, a name with a password.  Secrets are only named.  What comes out is one
+# text, as the store and an export keep it; `config/credentials.py` makes a request of it.
+
+ENV = "env:"
+POST_TYPES = {"json": "application/json", "form": "application/x-www-form-urlencoded", "body": "text/plain"}
+
+
+def parse_post(value: object) -> str | None:
+    """`{json: ...}`, `{form: {...}}` or `{body: text, type: ...}`, as one text of JSON."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            value = {"body": value}
+    kinds = [] if not isinstance(value, Mapping) else [kind for kind in POST_TYPES if kind in value]
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or len(kinds) != 1 or set(value) - {*POST_TYPES, "type"}:
+        raise ValueError(
+            "write one of {json: ...}, {form: {name: value}} and {body: text}, with a type if needed"
+        )
+    given, kind = value[kinds[0]], value.get("type", "text/plain")
+    if kinds[0] == "form" and not _is_flat(given):
+        raise ValueError("form: names and texts are needed here")
+    if kinds[0] == "body" and not isinstance(given, str):
+        raise ValueError("body: a text is needed here")
+    if not isinstance(kind, str) or not kind.isascii() or not kind.isprintable():
+        raise ValueError("type: a content type is needed here, as in text/xml")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parse_basic_auth(value: object) -> str | None:
+    """`{user: me, password: env:NAME}` or `me:env:NAME`, as one text."""
+    if isinstance(value, Mapping) and set(value) == {"user", "password"}:
+        value = f"{value['user']}:{value['password']}"
+    if value is None:
+        return None
+    user, mark, password = value.partition(":") if isinstance(value, str) else ("", "", "")
+    if not mark or not user:
+        raise ValueError("write {user: NAME, password: env:VARIABLE}")
+    if not password.startswith(ENV):
+        raise ValueError(
+            "the password comes from the environment; write {user: NAME, password: env:VARIABLE}"
+        )
+    return f"{user}:{password}"
+
+
+def _is_flat(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(one, str | int | float) for one in value.values())
 
 
 # Defaults of a country: `profile: croatia` in vedette.yaml sets languages, zone and hours.

@@ -33,8 +33,12 @@ class FetchSettings:
     user_agent: str = "Vedette/0.1 (+https://vedette.example/bot; contact: set fetch.user_agent)"
     robots_agent: str = "vedette"
     accept_language: str = "en,*;q=0.5"
-    headers: Headers = ()
+    headers: Headers = ()  # cookies and the name with its password are in them
+    secrets: tuple[str, ...] = ()  # what no answer may repeat and be kept
     proxy: str | None = None
+    post: bytes | None = None  # not None: the pages of the source are asked for by a POST of this body
+    post_type: str = ""
+    keep_cookies: bool = False  # what the site sets is sent again, until the run ends
     respect_robots: bool = True
     types: tuple[str, ...] = ()  # content types that are taken; empty: all
     keep_alive: timedelta = timedelta(seconds=5)
@@ -57,7 +61,9 @@ class FetchRequest:
     reserve: Callable[[int], Awaitable[bool]] | None = (
         None  # waits for room for a large body; False: there is none
     )
-    post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`
+    post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`, or here:
+    post_type: str = ""
+    cookies: str = ""  # not empty: the whole Cookie header, in place of that of the settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,4 +161,5 @@ class Extraction:
     asks_password: bool = False  # the page has a field for one
     visible_chars: int = 0  # of everything a reader sees, what the scope left out included; 0: not told
     link_chars: int = 0  # of the compared text, inside links
-    keys: TextKeys | None = None  # of a large text, made beside the loop
+    keys: TextKeys | None = None  # of a large text, made beside the loop; of what filters left of it
+    unmatched: str = ""  # non-empty: filter_unmatched, and which filter

@@ -88,6 +88,7 @@ class ListerOptions:
     )
     traps: TrapBudgets = TrapBudgets()  # crawl
     structured: StructuredOptions = StructuredOptions()
+    filters: tuple[str, ...] = ()  # steps between a page and its comparison (`contracts/filters.py`)
     redact: bool | None = None  # personal data is taken out of what is read; None: where the source hunts
 
     @property

@@ -109,6 +109,7 @@ class Outcome(StrEnum):
     BLOCKED_PAGE = "blocked_page"
     LOGIN_WALL = "login_wall"
     SOFT_404 = "soft_404"
+    FILTER_UNMATCHED = "filter_unmatched"
     SCREENED = "screened"
     BUDGET_SPENT = "budget_spent"
     LANE_CLOSED = "lane_closed"

@@ -149,7 +149,7 @@ def variant_of(watch: Watch, canonical: str | None, moved_to: str | None) -> str
     Not another host's, and not the front page, where sites send what they have taken away.
     """
     url = canonical or moved_to
-    if url is None or watch_id(url) == watch.id or host_of(url) != host_of(watch.url):
+    if url is None or url == watch.url or watch_id(url) == watch.id or host_of(url) != host_of(watch.url):
         return None
     return None if url == f"{origin_of(url)}/" else url
 
@@ -279,7 +279,8 @@ def _life(case: _Case) -> tuple[Noise, ChangeId | None, bool, datetime | None]:
     watch, judged = case.watch, case.look.judged
     if judged is None:
         return watch.noise, watch.pending, watch.is_gone, watch.last_changed_at
-    changed_at = case.look.at if judged.reports else watch.last_changed_at
+    # By the look that showed it first, as it is told everywhere; the confirming look is a little later.
+    changed_at = max((report.observed_at for report in judged.reports), default=watch.last_changed_at)
     return judged.noise, judged.pending, judged.is_gone, changed_at
 
 

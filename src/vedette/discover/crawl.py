@@ -6,14 +6,21 @@ links to.  Every sighting that is no document is itself read as a crawl listing,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.urls.admission import is_marked, robots_words
-from vedette.core.urls.canonical import MAX_URL, canonical, host_of, origin_of, watch_id
+from vedette.core.urls.canonical import (
+    MAX_URL,
+    PLAIN_PATH,
+    canonical,
+    host_of,
+    origin_of,
+    plain_path,
+    watch_id,
+)
 from vedette.core.urls.url_shape import filters_of, is_document, is_part
 from vedette.discover.gather import ListingDocument
 from vedette.discover.tree import LinkPage, attribute
@@ -26,8 +33,6 @@ MOST_META = 500  # elements of a head that are read
 _UNKNOWN: Link = (WatchId(-1), "")
 _WHOLE = ("http://", "https://")  # these mean the same on every page
 _NOT_PAGES = ("#", "javascript:", "mailto:", "tel:", "data:")
-# A path that needs no parser: nothing to decode, to resolve or to drop.  A test holds `canonical` against it.
-_PLAIN = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
 
 
 class _PageLinks:
@@ -70,10 +75,12 @@ class LinkReader:
         if self._size >= self._limit:
             self._memos, self._size = {}, 0
         page = _PageLinks(base, self._memo)
-        rooted = page.rooted.get
+        rooted, whole, here = page.rooted.get, page.whole.get, page.here.get
         found: dict[WatchId, Link] = {}
         for href in hrefs:
-            link = rooted(href, _UNKNOWN)  # most links of a page
+            link = rooted(href, _UNKNOWN)  # most links of a page; how one is written tells which memo has it
+            if link is _UNKNOWN and (link := whole(href, _UNKNOWN)) is _UNKNOWN:
+                link = here(href, _UNKNOWN)
             if link is _UNKNOWN:
                 link = self._other(href, page)
             if link is not None:
@@ -81,7 +88,7 @@ class LinkReader:
         return list(found.values())
 
     def _other(self, href: str, page: _PageLinks) -> Link | None:
-        """A link that is no known path of the site."""
+        """A link that was not met in this spelling."""
         cut = href.find("#")
         if cut > 0 and href[cut - 1] > " ":  # whichever part is meant, it is the same address
             href = href[:cut]
@@ -122,15 +129,13 @@ class LinkReader:
 
     def _plain(self, href: str, page: _PageLinks) -> str | None:
         """What needs no parser: a plain path, from the root, the folder of the page or an origin that was met."""
-        if len(page.base) + len(href) > MAX_URL:
-            return None
         if href[:1] == "/":
-            return page.origin + href if _PLAIN.fullmatch(href) else None
+            return plain_path(href, page.origin)
         if not href.startswith(_WHOLE):
-            return page.folder + href if _PLAIN.fullmatch("/" + href) else None
+            return plain_path(f"/{href}", page.folder[:-1])
         start = href.find("/", 8)  # past https://
         is_met = start > 0 and href[:start] in self._memos
-        return href if is_met and _PLAIN.fullmatch(href, start) else None
+        return href if is_met and len(href) <= MAX_URL and PLAIN_PATH.fullmatch(href, start) else None
 
     def _is_ours(self, url: str) -> bool:
         return self._is_everywhere or _bare(host_of(url)) in self._hosts

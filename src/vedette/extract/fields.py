@@ -42,14 +42,22 @@ class Unreadable(ValueError):
 
 def json_fields(taken: list[bytes]) -> tuple[Block, ...]:
     """Every value by its JSON pointer; keys sorted (objects have no order), numbers canonical."""
-    text = taken.pop().decode()
+    return value_fields(read_json(taken.pop().decode()))
+
+
+def read_json(text: str) -> Any:
+    """Numbers as texts, in one spelling."""
     try:
-        value = json.loads(text, parse_int=_integer, parse_float=_decimal, parse_constant=str)
+        return json.loads(text, parse_int=_integer, parse_float=_decimal, parse_constant=str)
     except RecursionError:
         raise Unreadable("JSON nested too deep") from None
     except ValueError as error:
         raise Unreadable(f"not JSON: {str(error)[:100]}") from None
-    return tuple(_flatten(value))
+
+
+def value_fields(value: object, path: str = "") -> tuple[Block, ...]:
+    """A value of a JSON document as fields.  `path`: where it stands in it."""
+    return tuple(_flatten(value, path))
 
 
 def xml_fields(taken: list[bytes]) -> tuple[Block, ...]:
@@ -91,8 +99,8 @@ def _decimal(digits: str) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
-def _flatten(value: object) -> Iterator[Block]:
-    stack: list[tuple[str, object, int]] = [("", value, 0)]
+def _flatten(value: object, path: str = "") -> Iterator[Block]:
+    stack: list[tuple[str, object, int]] = [(path, value, 0)]
     count = 0
     while stack:
         path, item, level = stack.pop()

@@ -14,12 +14,15 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.contracts.change import Block
 from vedette.contracts.fetch import Extraction
+from vedette.contracts.filters import NO_FILTERS, PageFilters
 from vedette.contracts.words import ContentClass
+from vedette.core.filters.line_steps import FilteredLines, filter_lines, filtered_keys
 from vedette.core.text.charset import as_utf8
 from vedette.core.text.parse_cost import ParseCost, lean, too_heavy
 from vedette.core.text.redact import redacted_blocks, redacted_extraction, redacted_headings
 from vedette.extract.article import Narrowed, narrow_to_article, spared_parts
 from vedette.extract.classes import content_class
+from vedette.extract.element_filters import chosen_html, chosen_json, chosen_xml, misplaced, takes_long
 from vedette.extract.fields import Unreadable, json_fields, text_lines, xml_fields
 from vedette.extract.head import base_of, document_targets, link_chars, links_of, read_head
 from vedette.extract.outline import Cut, blocks_of, cut_to, headings_of
@@ -71,6 +74,7 @@ class Page:
     scope: str = MAIN
     keeps: Keeps = Keeps.NOTHING
     redacts: bool = False  # personal data is taken out of all that is made of it; its bytes stay
+    filters: PageFilters = NO_FILTERS  # of its source: what of it is compared
     _trees: _Trees = field(default_factory=_Trees, init=False, repr=False)
 
     @staticmethod
@@ -97,10 +101,19 @@ class Page:
         """The same page, read without personal data where that is asked for."""
         return self if redacts is self.redacts else replace(self, redacts=redacts)
 
+    def filtering(self, filters: PageFilters) -> Page:
+        """The same page, compared as these filters leave it."""
+        return self if filters == self.filters else replace(self, filters=filters)
+
     def __reduce__(self) -> tuple[object, ...]:
         """To another process goes the body; trees are made anew there."""
-        how = (self.scope, self.redacts)
+        how = (self.scope, self.redacts, self.filters)
         return _again, (self.body, self.url, self.content_type, self.content_class, how)
+
+    @property
+    def takes_long(self) -> bool:
+        """True where reading it may take any time, so that a worker has to."""
+        return self.cost.is_irregular or takes_long(self.filters)
 
     @property
     def is_page(self) -> bool:
@@ -156,8 +169,46 @@ class Page:
             made[is_older] = Cut() if self.problem else self._cut(is_older)
         return made[is_older]
 
+    @cached_property
+    def compared(self) -> Extraction:
+        """What it says, told apart by what its filters leave; the whole text and the links are as they are."""
+        found = self.extraction
+        if not self.filters.steps or found.problem or found.missing:
+            return found
+        left = self.filtered(self.scope)
+        if left.unmatched:
+            return replace(found, unmatched=left.unmatched)
+        return replace(found, keys=filtered_keys(left.blocks, self.filters))
+
+    def filtered(self, scope: str, *, is_older: bool = False) -> FilteredLines:
+        """The lines that its filters leave; why, when that is none.  Not of a PDF or office file."""
+        wrong = misplaced(self.filters, self.content_class)
+        if wrong:
+            return FilteredLines(unmatched=wrong)
+        if not self.filters.elements:
+            return filter_lines(self._unfiltered(scope, is_older=is_older), self.filters)
+        try:
+            left = self._chosen()
+        except Unreadable as problem:
+            return FilteredLines(unmatched=str(problem))
+        return replace(left, blocks=redacted_blocks(left.blocks)) if self.redacts else left
+
+    def _chosen(self) -> FilteredLines:
+        if self.problem and self.is_page:
+            return FilteredLines(unmatched=self.problem)
+        if self.is_page:
+            tree = self.tree().clone()
+            return chosen_html(tree, base_of(tree, self.url), self.filters)
+        reads = chosen_xml if self.content_class is ContentClass.XML else chosen_json
+        return reads(self.utf8, self.filters)
+
     def blocks(self, scope: str, *, is_older: bool = False) -> Blocks:
-        """As (structural path, text).  The slow view: asked for only when cheaper layers differ."""
+        """What is compared, as (structural path, text).  The slow view: asked for only when cheaper layers differ."""
+        if self.filters.reads:
+            return self.filtered(scope, is_older=is_older).blocks
+        return self._unfiltered(scope, is_older=is_older)
+
+    def _unfiltered(self, scope: str, *, is_older: bool) -> Blocks:
         if not self.is_page:
             return () if isinstance(self.fields, Unreadable) else self.fields
         made = self._trees.blocks
@@ -210,7 +261,7 @@ class Page:
         if self.problem:
             return Extraction(content_class=self.content_class, base=self.url, problem=self.problem)
         tree = self._own_tree()
-        reading = _Reading(tree, self.url, len(self.body), b"assword" in self.body)
+        reading = _Reading(tree, self.url, len(self.body))
         if Keeps.VIEW in self.keeps and len(self.body) <= KEPT_TREE:
             self._trees.view = _View(tree, reading.text, reading.facts.base)
             reading.tree = tree.clone()
@@ -241,11 +292,11 @@ class Page:
 class _Reading:
     """The text of one page, taken from a tree that is cut on the way."""
 
-    def __init__(self, tree: LexborHTMLParser, url: str, size: int, may_ask_password: bool) -> None:
+    def __init__(self, tree: LexborHTMLParser, url: str, size: int) -> None:
         self.tree = tree
         self.size = size
         self.facts = read_head(tree, url)
-        self.asks_password = may_ask_password and tree.css_first("input[type=password]") is not None
+        self.asks_password = bool(tree.tags("input")) and tree.css_matches("input[type=password]")
         self.hrefs, self.nofollow = links_of(tree)
         self.text = visible(tree, in_pieces=size > LARGE_PAGE)
 
@@ -306,13 +357,13 @@ def extract_in_worker(
     problem = too_heavy(taken[0]) if kind is ContentClass.HTML else ""
     if problem or kind is not ContentClass.HTML:
         return Extraction(content_class=kind, base=url, problem=problem)
-    may_ask_password, size = b"assword" in taken[0], len(taken[0])
+    size = len(taken[0])
     markup, charset = as_utf8(taken.pop(), content_type)
     if len(markup) > HUGE_PAGE:
         markup = lean(markup)
     tree = tree_of(markup)
     del markup
-    return _Reading(tree, url, size, may_ask_password).extraction(scope, charset)[0]
+    return _Reading(tree, url, size).extraction(scope, charset)[0]
 
 
 def extract_redacted(
@@ -320,6 +371,11 @@ def extract_redacted(
 ) -> Extraction:
     """The same without personal data."""
     return redacted_extraction(extract_in_worker(taken, url, content_type, scope, kind))
+
+
+def extract_compared(page: Page) -> Extraction:
+    """What a page says and what its filters leave of it, for a worker."""
+    return page.compared
 
 
 def blocks(
@@ -336,11 +392,13 @@ def row_headings(body: bytes, *, content_type: str, redacts: bool = False) -> di
     return page.headings
 
 
-def _again(body: bytes, url: str, content_type: str, kind: ContentClass, how: tuple[str, bool]) -> Page:
-    scope, redacts = how
-    return Page(
-        body=body, url=url, content_type=content_type, content_class=kind, scope=scope, redacts=redacts
-    )
+How = tuple[str, bool, PageFilters]
+
+
+def _again(body: bytes, url: str, content_type: str, kind: ContentClass, how: How) -> Page:
+    scope, redacts, filters = how
+    page = Page(body=body, url=url, content_type=content_type, content_class=kind, scope=scope)
+    return page.redacting(redacts=redacts).filtering(filters)
 
 
 def _extraction_of(kind: ContentClass, found: Blocks | Unreadable, url: str) -> Extraction:

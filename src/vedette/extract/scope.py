@@ -140,7 +140,7 @@ def _has_gaps(text: str) -> bool:
     if len(text) < _SHORT or text[0] == " " or text[-1] == " ":
         return True
     is_space = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8) == ord(" ")
-    return bool((is_space[1:] & is_space[:-1]).any())
+    return bool(np.count_nonzero(is_space[1:] & is_space[:-1]))
 
 
 def _swallows(node: LexborNode) -> bool:

@@ -116,14 +116,14 @@ class _Plan:
             sock_read=settings.read_timeout.total_seconds(),
         )
         self._settings = settings
-        self._made: dict[tuple[str, bool, bool, bool], bytes] = {}
+        self._made: dict[tuple[str, bool, bool, bool, bool], bytes] = {}
 
     def lines_for(self, request: FetchRequest) -> bytes:
         """The header lines of one request, but for those that follow from its origin and its body."""
         etag = request.etag if request.etag and request.etag.isprintable() else None
         date = request.last_modified
         date = date if date and date.isprintable() else None
-        key = (request.accept, request.is_foreign, etag is not None, date is not None)
+        key = (request.accept, request.is_foreign, etag is not None, date is not None, bool(request.cookies))
         lines = self._made.get(key)
         if lines is None:
             if len(self._made) >= ACCEPTS:
@@ -133,11 +133,15 @@ class _Plan:
             lines += b"If-None-Match: %b\r\n" % etag.encode()
         if date is not None:
             lines += b"If-Modified-Since: %b\r\n" % date.encode()
+        if request.cookies and not request.is_foreign:
+            lines += b"Cookie: %b\r\n" % request.cookies.encode()
+        if request.post is not None and request.post_type:
+            lines += b"Content-Type: %b\r\n" % request.post_type.encode()
         return lines
 
-    def _make(self, accept: str, is_foreign: bool, has_etag: bool, has_date: bool) -> bytes:
+    def _make(self, accept: str, is_foreign: bool, *ours: bool) -> bytes:
         headers = _make_headers(self._settings, accept, is_foreign)
-        for name, is_ours in (("If-None-Match", has_etag), ("If-Modified-Since", has_date)):
+        for name, is_ours in zip(("If-None-Match", "If-Modified-Since", "Cookie"), ours, strict=True):
             if is_ours:
                 headers.popall(name, None)
         return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from vedette.config.values import parse_day, parse_duration
 from vedette.contracts.change import ChangeState
 from vedette.contracts.errors import InputError
+from vedette.contracts.filters import step_text
 from vedette.contracts.words import LaneKey, Outcome, Risk
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical, lane_of, too_long
@@ -104,12 +105,38 @@ def a_lane(text: str) -> LaneKey:
         raise InputError(f"{text!r} is no lane; write host:example.org") from None
 
 
-def some_headers(given: Sequence[str]) -> dict[str, str]:
+def a_filter(step: object) -> str:
+    """One step as a line `kind: value`."""
+    try:
+        return step_text(step)
+    except ValueError as error:
+        raise InputError(f"filters: {error}") from None
+
+
+def some_filters(given: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Steps of a filter; `off` takes back those that a source has.  None: nothing was said."""
+    if given is None:
+        return None
+    return () if [word.strip().lower() for word in given] in (["off"], ["none"]) else tuple(given)
+
+
+def fetch_words(
+    cookies: Sequence[str] | None, basic_auth: str | None, post: str | None, proxy: str | None
+) -> dict[str, object]:
+    """What the options of a login say, as keys of `fetch`; `off` takes back a word that a source has."""
+    said: dict[str, object] = {"basic_auth": basic_auth, "post": post, "proxy": proxy}
+    found = {
+        name: None if word in ("off", "none") else word for name, word in said.items() if word is not None
+    }
+    return found | ({"cookies": some_headers(cookies, "--cookie")} if cookies else {})
+
+
+def some_headers(given: Sequence[str], option: str = "--header") -> dict[str, str]:
     """`Name: value`, each."""
     found = {}
     for text in given:
         name, mark, value = text.partition(":")
         if not mark or not name.strip() or not value.strip():
-            raise InputError(f"--header: {text!r} is not written as 'Name: value'")
+            raise InputError(f"{option}: {text!r} is not written as 'Name: value'")
         found[name.strip()] = value.strip()
     return found

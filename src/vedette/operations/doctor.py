@@ -16,6 +16,7 @@ from importlib import metadata
 
 from vedette.app.channels import channels
 from vedette.app.run import check_run
+from vedette.config.credentials import variables
 from vedette.config.model import Config, database_notices, is_set_in_environment
 from vedette.config.policies import sources_of
 from vedette.contracts.errors import RESTORE, StoreError, VedetteError
@@ -110,7 +111,7 @@ def _config(opened: Callable[[], Installation]) -> tuple[DoctorFinding, Installa
         installation = opened()
         loaded = installation.loaded
         sources = len(list(sources_of(loaded.config)))
-        if _has_headers(loaded.config):
+        if _has_secrets(loaded.config):
             check_run(loaded.config)
     except VedetteError as error:
         remedy = "mend the file; `vedette init` writes a fresh one"
@@ -119,11 +120,11 @@ def _config(opened: Callable[[], Installation]) -> tuple[DoctorFinding, Installa
     return DoctorFinding("config", "ok", f"{where}, {count(sources, 'source')}"), installation
 
 
-def _has_headers(config: Config) -> bool:
-    """False where the environment lacks a secret of a header, which `_secrets` says by its name."""
+def _has_secrets(config: Config) -> bool:
+    """False where the environment lacks a secret of `fetch`, which `_secrets` says by its name."""
     sections = (config.fetch, *(row.fetch for row in config.sources))
-    values = [value for section in sections for value in (section.headers or {}).values()]
-    return all(is_set_in_environment(value) for value in values if value.startswith("env:"))
+    names = [name for one in sections for name in variables(one.model_dump(exclude_none=True))]
+    return all(map(is_set_in_environment, names))
 
 
 def _contact(installation: Installation) -> DoctorFinding:

@@ -9,16 +9,20 @@ from datetime import datetime
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
+from vedette.contracts.filters import StepLeft
 from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, ListerOptions, Source
 from vedette.contracts.words import DOCUMENTS, Reason
 from vedette.core.change.state import normalise
 from vedette.core.text.nearest import unknown
+from vedette.core.urls.canonical import watch_id
 from vedette.core.urls.url_shape import filters_of
 from vedette.discover import ListingDocument, read_listing
 from vedette.extract import ALL, Page
+from vedette.operations import source_keys
 from vedette.operations.arguments import a_url
 from vedette.operations.installation import Installation
 from vedette.operations.source_keys import source_of
+from vedette.operations.watches import written_url
 from vedette.report.probes import ComparedText, ListingPreview, RobotsAnswer, TriedPage
 
 LISTINGS = frozenset(
@@ -39,15 +43,33 @@ class PageTrial:
     item: str | None = None  # CSS of one entry of a list page
     scope: str | None = None  # None: as configured
     headers: dict[str, str] = field(default_factory=dict)
+    filters: tuple[str, ...] | None = None  # None: those of its source, where it is watched
+    fetch: dict[str, object] = field(default_factory=dict)  # settings that are tried, as in `fetch`
 
 
-def try_page(installation: Installation, asked: PageTrial, look: Callable[[Loaded, str], Look]) -> TriedPage:
-    """`look`: `operations.probe.look_once`, which asks as a run would."""
+Filtered = Callable[[Loaded, Fetched, tuple[str, ...]], tuple[StepLeft, ...]]
+
+
+def try_page(
+    installation: Installation,
+    asked: PageTrial,
+    look: Callable[[Loaded, str], Look],
+    filtered: Filtered | None = None,
+) -> TriedPage:
+    """`look`, `filtered`: of `operations.probe`, which ask and read as a run would."""
     url = a_url(asked.url)
     source = _source(url, asked)
-    loaded = _trial(installation.loaded, asked.scope, asked.headers)
+    known = watching_source(installation, url)
+    filters = asked.filters
+    if filters is None:
+        filters = () if known is None or asked.lister is not None else known.options.filters
+    else:
+        filters = source_of({"url": url, "filters": filters}, origin="cli").options.filters
+    loaded = _trial(_as_its_source(installation.loaded, known, asked.fetch), asked.scope, asked.headers)
     fetched, extraction, reasons = look(loaded, url)
+    steps = filtered(loaded, fetched, filters) if filtered and filters and fetched.body else ()
     return TriedPage(
+        steps=steps,
         url=url,
         fetched=fetched,
         extraction=extraction,
@@ -56,6 +78,28 @@ def try_page(installation: Installation, asked: PageTrial, look: Callable[[Loade
         listing=None if source is None else _preview(source, fetched, installation.now()),
         looks_like=_looks_like(fetched, installation.now()) if source is None and fetched.body else None,
     )
+
+
+def watching_source(installation: Installation, url: str) -> Source | None:
+    """The source that watches this address, of the store or of vedette.yaml; None: nobody does."""
+    written = written_url(installation, url)
+    if written is not None or not installation.has_store:
+        return written
+    with installation.queries() as queries:
+        watch = queries.watch(watch_id(url))
+        view = None if watch is None else queries.source(watch.source)
+    return None if view is None else view.source
+
+
+def _as_its_source(loaded: Loaded, source: Source | None, tried: dict[str, object]) -> Loaded:
+    """Asked with the settings of its source, and with those that are tried."""
+    own = {} if source is None else dict(source_keys.keys_of(source).get("fetch", {}))
+    said = {**own, **tried}
+    if not said:
+        return loaded
+    whole = {**loaded.config.fetch.model_dump(exclude_none=True), **said}
+    section = source_keys.fetch_section(whole)
+    return loaded.model_copy(update={"config": loaded.config.model_copy(update={"fetch": section})})
 
 
 def _looks_like(fetched: Fetched, now: datetime) -> tuple[ListerKind, int] | None:

@@ -17,9 +17,11 @@ from vedette.app.open_store import screened
 from vedette.app.run import Ended, RunRequest, run_engine
 from vedette.config.model import Loaded
 from vedette.config.policies import fetch_settings, lane_policies
+from vedette.contracts.change import Block
 from vedette.contracts.documents import Document
 from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction, Fetched, FetchSettings, RobotsRules
+from vedette.contracts.filters import StepLeft
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.source import ListerKind, Listing, Source
@@ -29,11 +31,12 @@ from vedette.core.change.gate import gate, is_shell
 from vedette.core.health.source_health import Checked, SourceLook, judge_source
 from vedette.core.urls.canonical import lane_of, origin_of, watch_id
 from vedette.discover import ListingDocument, read_listing
-from vedette.engine.crawl.content_reader import DocumentReader, extraction_of
+from vedette.engine.crawl.content_reader import TOO_MUCH, DocumentReader, extraction_of
 from vedette.engine.crawl.look import Looker, Reached
 from vedette.engine.crawl.robots_cache import RobotsCache
 from vedette.engine.workers.pool import Workers
-from vedette.extract import content_class, extract
+from vedette.extract import Page, content_class, extract
+from vedette.extract.filter_trial import steps_left
 from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
@@ -48,7 +51,8 @@ from vedette.store.operator_orders import save_lane
 from vedette.telemetry.clock import SystemClock
 
 __all__ = [
-    "Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "registry_sources", "run_engine",
+    "Ended", "RunRequest", "check_sources", "fetch_robots", "filter_steps", "look_once", "registry_sources",
+    "run_engine",
 ]  # fmt: skip
 
 
@@ -75,6 +79,26 @@ def _extract(loaded: Loaded, fetched: Fetched) -> Extraction:
         return extract(body, url=url, content_type=content_type, scope=loaded.config.extract.scope)
     document = asyncio.run(_read_document(loaded, fetched))
     return replace(extraction_of(document, url), text="\n".join(text for _, text in document.blocks))
+
+
+def filter_steps(loaded: Loaded, fetched: Fetched, texts: tuple[str, ...]) -> tuple[StepLeft, ...]:
+    """What each of these filters leaves of an answer.  In a worker, as in a run: an expression may take any time."""
+    return asyncio.run(_filter_steps(loaded, fetched, texts))
+
+
+async def _filter_steps(loaded: Loaded, fetched: Fetched, texts: tuple[str, ...]) -> tuple[StepLeft, ...]:
+    page = Page.of(fetched.body, url=fetched.url, content_type=fetched.content_type)
+    blocks: tuple[Block, ...] | None = None
+    if page.content_class in DOCUMENTS:
+        blocks = (await _read_document(loaded, fetched)).blocks
+    workers = Workers()
+    try:
+        left = await workers.run(
+            steps_left, page, blocks, texts, loaded.config.extract.scope, size=len(page.body)
+        )
+    finally:
+        workers.close()
+    return left if left is not None else (StepLeft(step=texts[-1], problem=TOO_MUCH),)
 
 
 async def _read_document(loaded: Loaded, fetched: Fetched) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,12 +11,12 @@ from typing import Any
 
 from vedette.config.model import (
     Config,
-    LaneConfig,
     data_origin,
     from_environment,
     is_set_in_environment,
     written,
 )
+from vedette.config.sections import LaneConfig
 from vedette.config.values import Section
 from vedette.config.yaml_text import line_of
 from vedette.contracts.errors import StoreError
@@ -24,7 +25,10 @@ from vedette.contracts.lane import LanePolicy
 from vedette.operations.installation import Installation
 
 HIDDEN = "***"
-SECRET = frozenset("secret password token proxy headers urls keys".split())  # written out, they are not shown
+_VARIABLE = re.compile(r"(?:^|[\":])env:([A-Za-z_][A-Za-z0-9_]*)")  # alone, behind a user, or in a body
+SECRET = frozenset(
+    "secret password token proxy headers cookies post urls keys".split()
+)  # written out, they are not shown
 Place = tuple[str | int, ...]
 
 
@@ -118,8 +122,8 @@ def _safe(place: Place, value: Any) -> Any:
 
 
 def _variables(value: object) -> Iterator[str]:
-    if isinstance(value, str) and value.startswith("env:"):
-        yield value.removeprefix("env:")
+    if isinstance(value, str):
+        yield from _VARIABLE.findall(value)
     elif isinstance(value, dict):
         for one in value.values():
             yield from _variables(one)

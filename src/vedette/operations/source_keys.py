@@ -11,6 +11,7 @@ from typing import Any
 from vedette.config.model import parse
 from vedette.config.policies import slug
 from vedette.config.policies import source_of as as_source
+from vedette.config.sections import FetchConfig
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.source import (
     ListerKind,
@@ -93,6 +94,14 @@ def keys_of(source: Source) -> dict[str, Any]:
     return keys
 
 
+def fetch_section(keys: Mapping[str, Any]) -> FetchConfig:
+    """The settings of a `fetch` section; InputError says what is wrong."""
+    try:
+        return parse({"fetch": dict(keys)}, "").fetch
+    except ConfigError as error:
+        raise InputError(str(error).removeprefix(": ")) from None
+
+
 def slug_of(url: str) -> str:
     """A readable id of a URL: host and path."""
     return slug(url.partition("//")[2].partition("?")[0])[:MOST_ID].strip("-")
@@ -124,7 +133,7 @@ def _registered_keys(registered: Registered) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    if name == "headers":
+    if name in ("headers", "cookies"):
         return dict(value)
     if hasattr(value, "total_seconds"):
         return f"{value.total_seconds():g}s"

@@ -78,6 +78,7 @@ def source_json(one: ListedSource) -> dict[str, object]:
         "read_as": None if view.read_as is None else view.read_as.value,
         "risk": None if source.risk is None else source.risk.name,
         "tier": source.tier.name,
+        "filters": list(source.options.filters),
         "active": source.is_active,
         "origin": source.origin,
         "category": source.registered.category or None,
@@ -284,7 +285,8 @@ def add_source(
     """
     wanted = a_url(url)
     refuse_blocked(installation, wanted)
-    source_of({"url": wanted, **keys}, origin="cli")  # bad input is reported before a store is made
+    # Bad input is reported before a store is made.
+    source_of({"url": wanted, **keys, **({"fetch": {"headers": headers}} if headers else {})}, origin="cli")
     source, is_new = _save(installation, wanted, keys, headers)
     with installation.queries() as queries:
         watch = queries.watch(watch_id(source.url))
@@ -321,16 +323,24 @@ def _save(
         known = source_of_url(db, url)
         before = keys_of(known) if known else page_keys(url)
         given = dict(keys)
-        if headers:
-            fetch = dict(before.get("fetch", {}))
-            given["fetch"] = fetch | {"headers": {**fetch.get("headers", {}), **headers}}
+        said = {**given.get("fetch", {}), **({"headers": headers} if headers else {})}
+        if said:
+            given["fetch"] = _fetch_keys(before.get("fetch", {}), said)
         return save_source(installation, db, source_of(before | given, origin="cli"))
+
+
+def _fetch_keys(before: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """Headers and cookies are added to those that are there; other settings take the place of what they were."""
+    added = {
+        name: {**(before.get(name) or {}), **said[name]} for name in ("headers", "cookies") if said.get(name)
+    }
+    return {name: value for name, value in {**before, **said, **added}.items() if value is not None}
 
 
 def _warnings(installation: Installation, url: str, source: Source) -> list[str]:
     words = []
     if "@" in url.partition("//")[2].partition("/")[0]:
-        words.append("the user name and password in the URL are not kept; use `fetch.headers` with env:NAME")
+        words.append("the user name and password in the URL are not kept; use --basic-auth USER:env:NAME")
     refused = _refused_address(installation, source)
     if refused:
         words.append(refused)

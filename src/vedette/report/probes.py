@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
+from vedette.contracts.filters import StepLeft
 from vedette.contracts.source import ListerKind, Sighting
 from vedette.contracts.words import Reason
 from vedette.core.lanes.outcomes import MEANING
@@ -14,6 +15,7 @@ from vedette.report.plain import Line, count, line, quoted
 
 SHOWN = 20  # of each part of a listing
 LINES = 12  # of a text, unless all are asked for
+STEP_LINES = 4  # that a filter leaves
 WIDTH = 160  # characters of one
 _LISTINGS = {
     ListerKind.FEED: "a feed",
@@ -55,6 +57,7 @@ class TriedPage:
     extraction: Extraction
     reasons: tuple[Reason, ...]  # why it would not count as content
     compared: ComparedText
+    steps: tuple[StepLeft, ...] = ()  # of its filters, in order
     listing: ListingPreview | None = None  # where a lister was tried
     looks_like: tuple[ListerKind, int] | None = (
         None  # where none was: a listing of this kind, of so many pages
@@ -79,6 +82,7 @@ class RobotsAnswer:
 def tried_json(tried: TriedPage) -> dict[str, object]:
     text = tried.compared
     own = {"scope": text.scope, "visible_chars": text.visible, "lines": list(text.lines)}
+    own["filters"] = [_step_json(one) for one in tried.steps]
     own["looks_like"] = None if tried.looks_like is None else tried.looks_like[0].value
     listing = {} if tried.listing is None else {"listing": _listing_json(tried.listing)}
     return _look_json(tried) | own | listing
@@ -88,7 +92,27 @@ def tried_lines(tried: TriedPage, *, whole: bool) -> list[Line]:
     """`whole`: with all of the text."""
     listing = [] if tried.listing is None else _listing_lines(tried.listing)
     compared = _compared_lines(tried.compared, whole=whole) or _nothing_compared(tried)
-    return [*_look_lines(tried), *compared, *_hint(tried), *listing]
+    steps = [text for one in tried.steps for text in _step_lines(one, whole=whole)]
+    return [*_look_lines(tried), *compared, *steps, *_hint(tried), *listing]
+
+
+def _step_json(one: StepLeft) -> dict[str, object]:
+    number = {"number": one.number} if one.number else {}
+    return {"step": one.step, "lines": list(one.lines), "problem": one.problem, **number}
+
+
+def _step_lines(one: StepLeft, *, whole: bool) -> list[Line]:
+    """What a step leaves."""
+    head = line(("dim", "  filter    "), quoted(one.step, "mark"))
+    if one.problem:
+        return [head, line(("warn", "    leaves nothing: "), quoted(one.problem))]
+    if one.number:
+        return [head, line(("dim", "    looks at "), quoted(one.number))]
+    shown = one.lines if whole else one.lines[:STEP_LINES]
+    told = [head, line(("dim", f"    leaves {count(len(one.lines), 'line')}"))]
+    told += [line(("dim", "    | "), quoted(text, limit=0 if whole else WIDTH)) for text in shown]
+    left = len(one.lines) - len(shown)
+    return [*told, line(("dim", f"    {count(left, 'more line')}; --text shows all"))] if left else told
 
 
 def _nothing_compared(tried: TriedPage) -> list[Line]:

@@ -24,6 +24,7 @@ SETTINGS = "settings"  # the key in `runs.rules`: what the run was configured wi
 FETCH_ONLY = "fetch_only"  # not a setting that heals: such a run leaves links unread
 ADMISSION = "admission"  # the form of the rules by which listings are read; another one reads them anew
 _LAST_RULES = "SELECT rules FROM runs ORDER BY started_at DESC, id DESC LIMIT 1"
+_PAGES = "(lister IS NULL OR lister = 'crawl')"
 _LISTS = "lister IS NOT NULL AND lister <> 'page'"
 # The next look asks without validators, and equal bytes are read all the same.
 _UNREAD = "UPDATE watches SET etag = NULL, last_modified = NULL, seen_digest = ? WHERE source_id = ? AND "
@@ -109,6 +110,15 @@ def reread(db: SqlConnection, source: SourceId, *, now: datetime) -> set[LaneKey
     order(db, "source", source, now=now)
     lanes = f"SELECT MIN(url) FROM watches WHERE source_id = ? AND {_LISTS} AND due_at <= ? GROUP BY lane_id"
     return {lane_of(url) for (url,) in db.execute(lanes, (source, to_ms(now))).fetchall()}
+
+
+def refilter(db: SqlConnection, source: SourceId, *, now: datetime) -> None:
+    """Its pages are read at their next look, whatever the far end says of their validators: the filters are others.
+
+    The state before is read by the new filters too, so that nothing of it seems to have changed.
+    """
+    db.execute(_UNREAD + f"{_PAGES} AND seen_digest IS NOT NULL", (b"", source))
+    order(db, "source", source, now=now)
 
 
 def _try_once(db: SqlConnection, lane: LaneKey, now: datetime) -> None:

@@ -18,13 +18,13 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchId
-from vedette.core.health.remedies import READING, changed_settings, healed_by
+from vedette.core.health.remedies import FILTERS, READING, changed_settings, healed_by
 from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url
 from vedette.store import statements as sql
 from vedette.store.connection import operating as operating
-from vedette.store.corrections import heal, reread
+from vedette.store.corrections import heal, refilter, reread
 from vedette.store.operator_orders import LOOK, own_watch
 from vedette.store.operator_orders import lane_state as lane_state
 from vedette.store.operator_orders import order as order
@@ -274,6 +274,8 @@ def _follow(db: SqlConnection, source: Source, changed: frozenset[str], *, now: 
         lister = None if source.lister is ListerKind.PAGE else source.lister.value
         db.execute("UPDATE watches SET lister = ? WHERE id = ?", (lister, watch_id(source.url)))
     heal(db, source.id, healed_by(changed), now=now)
+    if FILTERS in changed:
+        refilter(db, source.id, now=now)
     if changed & READING:
         for lane in reread(db, source.id, now=now):
             order(db, "due", lane, now=now)

@@ -8,11 +8,11 @@ one dict write, so a crawl does not feel it.  Each metric has one writing thread
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vedette.contracts.watch import Group, Placed
+from vedette.contracts.watch import Group, Placed, Settlement
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.urls.canonical import host_of
@@ -145,6 +145,7 @@ class Meters:
     """Every metric of the program.  `domains` are the hosts that may be named in a label."""
 
     domains: frozenset[str] = frozenset()
+    objectives: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # by risk: hours, share
     jobs: Counter = field(
         default_factory=lambda: Counter(
             "worker_jobs_processed_total", "Jobs that ended.", ("worker", "status", "queue")
@@ -180,6 +181,26 @@ class Meters:
     changes: Counter = field(
         default_factory=lambda: Counter(
             "vedette_changes_total", "Changes that were reported.", ("kind", "risk")
+        )
+    )
+    promised: Counter = field(
+        default_factory=lambda: Counter(
+            "vedette_objective_changes_total",
+            "Looks that showed a change, of risk classes with an objective.",
+            ("risk",),
+        )
+    )
+    in_time: Counter = field(
+        default_factory=lambda: Counter(
+            "vedette_objective_in_time_total",
+            "Of these, how many are expected to have come within the objective: a change came at a uniform moment "
+            "since the look before.",
+            ("risk",),
+        )
+    )
+    shares: Gauge = field(
+        default_factory=lambda: Gauge(
+            "vedette_objective_share", "Share of changes that must be seen in time.", ("risk",)
         )
     )
     found: Counter = field(default_factory=lambda: Counter("vedette_found_total", "New watches."))
@@ -241,7 +262,8 @@ class Meters:
     )
 
     def registry(self) -> Registry:
-        names = [name for name in self.__dataclass_fields__ if name != "domains"]
+        names = [name for name in self.__dataclass_fields__ if name not in ("domains", "objectives")]
+        self.shares.replace(((risk,), share) for risk, (_, share) in self.objectives.items())
         return Registry(tuple(getattr(self, name) for name in names))
 
     def hear(self, group: Group, now: datetime) -> None:
@@ -284,3 +306,15 @@ class Meters:
             self.parked.add((settled.parked.outcome.value,))
         for report in settled.reports:
             self.changes.add((report.kind.value, settled.watch.risk.name))
+        if visit.changed:
+            self._hear_change(settled)
+
+    def _hear_change(self, settled: Settlement) -> None:
+        """Held against the objective of its risk class; every gap counts once (core/freshness/measured.py weighs)."""
+        risk, before = settled.watch.risk.name, settled.job.watch.last_visit_at
+        if before is None or risk not in self.objectives:
+            return
+        within, _ = self.objectives[risk]
+        hours = (settled.visit.at - before).total_seconds() / 3600
+        self.promised.add((risk,))
+        self.in_time.add((risk,), by=min(1.0, within / max(hours, 1e-9)))

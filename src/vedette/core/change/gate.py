@@ -217,7 +217,17 @@ _SURE = {DOWN: ({"title_maintenance", "shrunk"}, {"says_maintenance", "will_be_b
 
 
 def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None) -> Gated | None:
-    """None: an ordinary answer.  Otherwise the Outcome that it is, and the evidence."""
+    """None: an ordinary answer.  Otherwise the Outcome that it is, and the evidence.
+
+    What stands in front of a page is told before a filter that finds nothing in it.
+    """
+    found = _in_front(status, extraction, url, seen)
+    if found is None and extraction.unmatched:
+        return Gated(Outcome.FILTER_UNMATCHED, (Reason("filter_unmatched", note=extraction.unmatched),))
+    return found
+
+
+def _in_front(status: int | None, extraction: Extraction, url: str, seen: Seen | None) -> Gated | None:
     if extraction.missing:
         return Gated(Outcome.TOOL_MISSING, (Reason("tool_missing", note=extraction.missing),))
     if extraction.problem:

@@ -106,7 +106,7 @@ def judged_step(watch: Watch, step: Step, new: Seen, mark: Mark, known: Change |
             changed = False if step.is_known and not watch.is_gone else None
             return Judged(
                 changed=changed,
-                seen=new if step.is_known else watch.seen,
+                seen=new if step.is_known and not step.keeps_before else watch.seen,
                 noise=step.noise,
                 pending=None if step.is_known else watch.pending,
                 is_gone=watch.is_gone,
@@ -114,7 +114,8 @@ def judged_step(watch: Watch, step: Step, new: Seen, mark: Mark, known: Change |
             )
         case Reject():
             moves = _moved(watch, ChangeState.REJECTED, mark, step.reasons)
-            return Judged(changed=False, seen=new, noise=step.noise, moves=moves, reasons=step.reasons)
+            seen = watch.seen if step.keeps_before else new
+            return Judged(changed=False, seen=seen, noise=step.noise, moves=moves, reasons=step.reasons)
         case Observe():
             return _observed(watch, step, mark)
         case Confirm():
@@ -144,12 +145,16 @@ def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark, known: Change
     reported = _change(watch, step.kind, step.comparison, mark, ChangeState.REPORTED)
     moves: tuple[ChangeMove, ...] = ()
     if is_pending and watch.pending is not None:
-        reported = replace(reported, id=watch.pending)
-        original = known or reported
-        refined = replace(original, state=ChangeState.REPORTED, comparison=step.comparison)
+        # Told as it is kept: with the look that showed it first.
+        original = known or replace(reported, id=watch.pending)
+        reported = replace(original, state=ChangeState.REPORTED, comparison=step.comparison)
         moves = (
             ChangeMove(
-                id=watch.pending, state=ChangeState.REPORTED, at=mark.at, reasons=step.reasons, change=refined
+                id=watch.pending,
+                state=ChangeState.REPORTED,
+                at=mark.at,
+                reasons=step.reasons,
+                change=reported,
             ),
         )
     elif step.drops_pending:

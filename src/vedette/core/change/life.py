@@ -64,6 +64,7 @@ class Nothing:
     reasons: tuple[Reason, ...]
     comparison: Comparison | None = None
     is_known: bool = True
+    keeps_before: bool = False  # the state before stays the one to compare with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +91,11 @@ class Confirm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reject:
-    """The pending change was noise, or went away."""
+    """The pending change was noise, went away, or is not told."""
 
     noise: Noise
     reasons: tuple[Reason, ...]
+    keeps_before: bool = False
 
 
 Step = Nothing | Observe | Confirm | Reject

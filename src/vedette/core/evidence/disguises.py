@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import binascii
 import html
+import re
 import unicodedata
 import zipfile
 import zlib
 from collections import deque
 from collections.abc import Iterator
+from functools import lru_cache
 from io import BytesIO
 from urllib.parse import unquote
 
@@ -23,6 +25,7 @@ import re2
 from vedette.core.text.charset import decode
 
 LAYERS = 3  # of disguises inside each other
+FIRST = 1  # the text as it stands; between it and the last layer nothing is folded
 MEMBERS = 500  # of a package
 STREAMS = 500  # of a PDF
 PAYLOADS = 2_000  # in data: and atob of one text
@@ -32,11 +35,17 @@ _ZIP, _GZIP, _PDF = b"PK\x03\x04", b"\x1f\x8b", b"%PDF-"
 _DATA_URL = re2.compile(r"""(?i)data:([^,"'\s<>]{0,200}),([^"'\s<>)]*)""")
 _ATOB = re2.compile(r"""(?i)\batob\(\s*["'`]([^"'`]*)""")
 _ENCODED_WORD = re2.compile(r"=\?[^?\s]{1,40}\?[bB]\?([A-Za-z0-9+/=_\-]*)\?=")
-_ESCAPE = re2.compile(
-    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([0-9a-fA-F]{2,6}) ?)"
+# Entities, percent signs and escapes of scripts, in one pass.  Of the standard library: every repeat is bounded, so it
+# is linear, and it does not count letters anew for each match as RE2 does in a text that is not ASCII.
+_MARKED = re.compile(
+    r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z][a-zA-Z0-9]{1,31};?)"
+    r"|(?:%[0-9a-fA-F]{2}){1,64}"
+    r"|\\(?:u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[0-9a-fA-F]{2,6} ?)"
 )
-_TAG = re2.compile(r"<[^>]*>")
-_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\x00"))
+_MARKS = "&%\\"
+_OPENED = re.compile(r"<(?=[a-zA-Z/!?])")
+_UNSEEN = "\u00ad\u200b\u200c\u200d\u2060\ufeff\x00"
+_NOT_PRINTED = bytes(byte for byte in range(256) if not 32 <= byte < 127 and byte not in b"\t\n\r")
 _STREAM = re2.compile(rb"stream\r?\n")
 
 
@@ -64,12 +73,14 @@ class Views:
                 self._open(depth + 1, one, content_type)
 
     def _open(self, depth: int, one: bytes | str, content_type: str) -> None:
-        made = _of_bytes(one, content_type) if isinstance(one, bytes) else _of_text(one)
-        self._ahead += [(depth, view, "") for view in made if view]
         if isinstance(one, bytes):
-            self._ahead += [(depth, view, "") for view in self._members(one)]
+            made: list[bytes | str] = [*_of_bytes(one, content_type), *self._members(one)]
         else:
-            self._ahead += [(LAYERS + 1, view, "") for view in _folded(one)]  # nothing more is inside
+            plain = _undone(one)
+            made = [*([] if plain == one else [plain]), *_payloads(one)]
+            if depth <= FIRST or plain == one or depth > LAYERS:
+                self._ahead += [(LAYERS + 1, view, "") for view in _folded(one)]  # nothing more is inside
+        self._ahead += [(depth, view, "") for view in made if view]
 
     def _members(self, data: bytes) -> Iterator[bytes | str]:
         """What is packed inside, as far as there is room."""
@@ -129,19 +140,32 @@ def _of_bytes(data: bytes, content_type: str) -> Iterator[str]:
     text = decode(data, content_type)[0]
     yield text
     if b"\x00" in data:  # UTF-16 without a mark, or inside something else
-        yield data.replace(b"\x00", b"").decode("latin-1")
+        yield data.translate(None, _NOT_PRINTED).decode("ascii")
     elif not data.isascii():
         yield data.decode("utf-8", "replace")
 
 
-def _of_text(text: str) -> Iterator[bytes | str]:
-    """One layer less.  What stays the same is no view of its own."""
-    if "&" in text:
-        yield html.unescape(text)
-    if "%" in text:
-        yield unquote(text, errors="replace")
-    if "\\" in text:
-        yield _ESCAPE.sub(_unescaped, text)
+def _undone(text: str) -> str:
+    """One layer less of everything that stands for a letter."""
+    return _MARKED.sub(_letters_at, text) if any(mark in text for mark in _MARKS) else text
+
+
+def _letters_at(found: re.Match[str]) -> str:
+    return _letters_of(found[0])
+
+
+@lru_cache(1 << 14)
+def _letters_of(mark: str) -> str:
+    if mark[0] == "&":
+        return html.unescape(mark)
+    if mark[0] == "%":
+        return bytes.fromhex(mark.replace("%", "")).decode("utf-8", "replace")
+    number = int(mark.strip("\\ux{} "), 16)
+    return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else " "
+
+
+def _payloads(text: str) -> Iterator[bytes]:
+    """What is written in base64, and what `data:` holds."""
     if "data:" in text.lower():
         for found, _ in zip(_DATA_URL.finditer(text), range(PAYLOADS), strict=False):
             is_packed = "base64" in found.group(1).lower()
@@ -156,15 +180,19 @@ def _of_text(text: str) -> Iterator[bytes | str]:
 
 def _folded(text: str) -> Iterator[str]:
     """Without what stands between letters and is not seen."""
-    plain = _TAG.sub("", text) if "<" in text else text
+    plain = _without_tags(text) if "<" in text else text
     yield plain
     if not plain.isascii():
-        yield unicodedata.normalize("NFKC", plain).translate(_UNSEEN)
+        plain = unicodedata.normalize("NFKC", plain)
+        for letter in _UNSEEN:
+            plain = plain.replace(letter, "")
+        yield plain
 
 
-def _unescaped(found: re2._Match[str]) -> str:
-    number = int(next(part for part in found.groups() if part), 16)
-    return chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else " "
+def _without_tags(text: str) -> str:
+    """A tag that is opened inside another ends it: linear, whatever is never closed."""
+    first, *parts = _OPENED.split(text)
+    return first + "".join([part.partition(">")[2] for part in parts])
 
 
 def _from_base64(text: str) -> bytes:

@@ -19,16 +19,20 @@ from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import SEEN
 
 FETCHING = frozenset(field.name for field in fields(FetchSettings))
-READING = frozenset({"lister", *(field.name for field in fields(ListerOptions))})  # how a listing is read
+FILTERS = "filters"
+READING = frozenset(
+    {"lister", *(field.name for field in fields(ListerOptions))} - {FILTERS}
+)  # how a listing is read
 OTHER_SETTINGS = frozenset({"scope", "render", "ocr_languages", "screen", "version"})
-ALL_SETTINGS = FETCHING | READING | OTHER_SETTINGS
+ALL_SETTINGS = FETCHING | READING | OTHER_SETTINGS | {FILTERS, "cookies", "basic_auth"}
 
 LEADS_TO = "leads to "  # how the detail of a refused redirect begins
 _METADATA = "metadata"  # nobody watches such an address: no advice to open it
 
 _WAYS = frozenset({"proxy", "nameservers"})
 _TIMES = frozenset({"connect_timeout", "read_timeout", "total_timeout"})
-_WHO_ASKS = frozenset({"user_agent", "headers", "accept_language", "proxy"})
+LOGIN = frozenset({"cookies", "basic_auth", "post", "keep_cookies"})  # of `fetch`, beside its headers
+_WHO_ASKS = frozenset({"user_agent", "headers", "accept_language", "proxy"}) | LOGIN
 _BROWSER = frozenset({"requires_headless", "render"})
 
 
@@ -114,6 +118,14 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
         Outcome.SOFT_404: Remedy(
             _MOVED,
             _WHO_ASKS | _BROWSER,
+        ),
+        Outcome.FILTER_UNMATCHED: Remedy(
+            "The page was rebuilt, or the filter is wrong: `vedette test {url}` shows what each step leaves.",
+            _BROWSER | {"filters", "headers", "cookies"},
+        ),
+        Outcome.FILTER_UNMATCHED: Remedy(
+            "The page was rebuilt, or a filter is wrong: `vedette test {url}` shows what each step leaves.",
+            _WHO_ASKS | _BROWSER | {"filters"},
         ),
         Outcome.SCREENED: Remedy("A row of `screen` in vedette.yaml refuses it.", frozenset({"screen"})),
         Outcome.BUDGET_SPENT: Remedy(_NO_LOOK),

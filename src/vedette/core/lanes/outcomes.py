@@ -93,6 +93,10 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
         ),
         Outcome.LOGIN_WALL: _content("a login is asked for", keeps_schedule=False),
         Outcome.SOFT_404: _content("says not found with status 200", keeps_schedule=False),
+        # The site may have been rebuilt, or the filter is wrong: the far end answered as a healthy one does.
+        Outcome.FILTER_UNMATCHED: Meaning(
+            answered=True, words="kept, but the filters of its source leave nothing of it"
+        ),
         Outcome.SCREENED: _refusal("refused by the screen before anything was kept", answered=True),
         Outcome.BUDGET_SPENT: _no_look("the run had nothing left to spend"),
         Outcome.LANE_CLOSED: _no_look("the breaker of the lane is open"),

@@ -14,7 +14,10 @@ from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.source import Source
 
 HARMLESS = frozenset(
-    "connect_timeout read_timeout total_timeout redirects user_agent robots_agent accept_language".split()
+    (
+        "connect_timeout read_timeout total_timeout redirects user_agent robots_agent accept_language "
+        "keep_cookies"
+    ).split()
 )
 _USUAL = FetchSettings()
 _NO_MORE_THAN = {"wire_limit": _USUAL.wire_limit, "body_limit": _USUAL.body_limit}
@@ -51,8 +54,8 @@ def words_of(source: Source) -> frozenset[str]:
 
 def _sifted(name: str, value: Any, allowed: frozenset[str]) -> tuple[Any, list[UnsafeSetting]]:
     """What is left of one setting; None: nothing."""
-    if name == "headers":
-        return _sifted_headers(value, allowed)
+    if name in ("headers", "cookies"):
+        return _sifted_headers(name, value, allowed)
     if _is_harmless(name, value):
         return value, []
     is_many = isinstance(value, tuple | list)
@@ -71,9 +74,9 @@ def _is_harmless(name: str, value: Any) -> bool:
     return name in HARMLESS or (name in _NO_MORE_THAN and value <= _NO_MORE_THAN[name])
 
 
-def _sifted_headers(value: Any, allowed: frozenset[str]) -> tuple[Any, list[UnsafeSetting]]:
+def _sifted_headers(name: str, value: Any, allowed: frozenset[str]) -> tuple[Any, list[UnsafeSetting]]:
     """Those that read no variable of the environment, unless it is allowed."""
-    doors = {key: UnsafeSetting(f"fetch.headers.{key}", text) for key, text in value if _is_environment(text)}
+    doors = {key: UnsafeSetting(f"fetch.{name}.{key}", text) for key, text in value if _is_environment(text)}
     shut = {key: door for key, door in doors.items() if door.word not in allowed}
     left = tuple((key, text) for key, text in value if key not in shut)
     return left or None, list(shut.values())

@@ -46,17 +46,25 @@ class ParseCost:
             problem = self._scan.problem and _scanned(_SCRIPTS.sub(b"", self._body)).problem  # full of "<"
             if problem:
                 return problem
-        return _attributes(self._body) if len(self._body) > SMALL_BODY else ""
+        return _attributes(self._body) if self._may_have_many else ""
 
     @cached_property
     def is_irregular(self) -> bool:
         """May it take longer than its size tells?  Tags that do not pair are where parsers do odd work."""
-        if _may_hide_many(self._body):
+        if self._may_have_many and _hides_many(self._body):
             return True
         scan = self._scan
         if scan is None:
             return False
         return scan.odd > MAX_ODD or scan.walked > MAX_WALK // 10 or scan.rebuilt > MAX_REBUILT // 10
+
+    @cached_property
+    def _may_have_many(self) -> bool:
+        """Whether a tag may have too many attributes."""
+        body = self._body
+        if len(body) <= SMALL_BODY:
+            return False
+        return len(body) >= BIG_BODY or body.count(b"=") >= MAX_ATTRIBUTES or _has_long_tag(body)
 
     @cached_property
     def _scan(self) -> _Scan | None:
@@ -95,12 +103,13 @@ def _may_be_odd(body: bytes) -> bool:
     if len(body) > BIG_BODY:  # there is no room for an array beside it
         tags = body.count(b"<")
         return tags > SMALL_UNCLOSED and (tags > SMALL_TAGS or tags - 2 * body.count(b"</") > SMALL_UNCLOSED)
-    data = np.frombuffer(body + b" ", np.uint8)
-    starts = (data == ord("<")).nonzero()[0]
-    if not SMALL_UNCLOSED < len(starts) <= SMALL_TAGS:
-        return len(starts) > SMALL_TAGS
-    closings = np.count_nonzero(data[starts + 1] == ord("/"))
-    return bool(len(starts) - 2 * closings > SMALL_UNCLOSED)
+    data = np.frombuffer(body, np.uint8)
+    starts = data == ord("<")
+    tags = int(np.count_nonzero(starts))
+    if not SMALL_UNCLOSED < tags <= SMALL_TAGS:
+        return tags > SMALL_TAGS
+    closings = int(np.count_nonzero(starts[:-1] & (data[1:] == ord("/"))))
+    return tags - 2 * closings > SMALL_UNCLOSED
 
 
 _SCRIPTS = re2.compile(rb"(?is)<!--.*?-->|<script\b.*?</script|<style\b.*?</style")
@@ -173,24 +182,16 @@ class _Formatting:
 
 def _attributes(body: bytes) -> str:
     """Counted in the tags that a parser sees: what scripts and comments hold are no tags."""
-    if not _may_have_many(body):
-        return ""
     for tag in _seen_tags(body):
         if len(tag) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES:
             return "too many attributes"
     return ""
 
 
-def _may_hide_many(body: bytes) -> bool:
+def _hides_many(body: bytes) -> bool:
     """Would there be too many attributes if nothing were a script?  Markup can be made to look like one."""
-    if len(body) <= SMALL_BODY or not _may_have_many(body):
-        return False
     tags = (match.group(0) for match in _LONG.finditer(body))
     return any(len(_SEPARATOR.findall(tag)) > MAX_ATTRIBUTES for tag in tags)
-
-
-def _may_have_many(body: bytes) -> bool:
-    return len(body) >= BIG_BODY or body.count(b"=") >= MAX_ATTRIBUTES or _has_long_tag(body)
 
 
 def _seen_tags(body: bytes) -> Iterator[bytes]:

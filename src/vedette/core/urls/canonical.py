@@ -7,6 +7,7 @@ scheme, escapes) fold into one.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +33,8 @@ _INDEX_STARTS = frozenset("iIdD")  # only such a last segment is worth the patte
 _ESCAPE = re2.compile(r"%[0-9a-fA-F]{2}")
 _ENCODED_LETTERS = re2.compile(r"(?:%[89a-fA-F][0-9a-fA-F])+")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+# A path that needs no parser: nothing to decode, to resolve or to drop.  A test holds `canonical` against it.
+PLAIN_PATH = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
 MAX_URL = 4096  # characters of a canonical URL, at every door: links, listings, redirects, `add`, imports
 TOO_LONG = "url_too_long"
 _CLIPPED = 200
@@ -67,6 +70,15 @@ def canonical(url: str, base: str | None = None) -> str | None:
     if "@" in whole:
         whole = _without_credentials(whole)
     return whole if len(whole) <= MAX_URL else None
+
+
+def plain_path(href: str, origin: str) -> str | None:
+    """What `canonical` gives for a path from the root that has nothing to decode, to resolve or to drop.
+
+    None: it is no such path.  `origin` is that of a canonical URL.  A tenth of the price of a parser.
+    """
+    is_plain = len(origin) + len(href) <= MAX_URL and PLAIN_PATH.fullmatch(href) is not None
+    return origin + href if is_plain else None
 
 
 def fold(url: str) -> str:

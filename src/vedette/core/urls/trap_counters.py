@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from math import inf, log
 from typing import Protocol
 
@@ -185,12 +186,14 @@ class CrawlDepths:
         depths, kept = self._depths, self._links.setdefault(page, array("q"))
         known = set(kept)
         fresh = [link for link in links if link not in known] if known else links
-        fresh = fresh[: max(0, MOST - self._count)]
+        if self._count + len(fresh) > MOST:
+            fresh = fresh[: max(0, MOST - self._count)]
         kept.extend(fresh)
         self._count += len(fresh)
         below, depth_of = depths[page] + 1, depths.get
-        for link in [link for link in fresh if depth_of(link, 0) > below]:
-            self._reach(link, below, nearer)
+        if max(map(depth_of, fresh, repeat(0)), default=0) > below:  # seldom: most pages are no shorter way
+            for link in [link for link in fresh if depth_of(link, 0) > below]:
+                self._reach(link, below, nearer)
         return nearer
 
     def of(self, page: WatchId) -> int:

@@ -137,7 +137,9 @@ class Assessor:
         if not _reads_itself(watch, extraction):
             refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=watch.seen)
         if refused is not None:
-            return record.gated(refused)
+            record = record.gated(refused)
+            goes_on = refused.outcome is Outcome.FILTER_UNMATCHED and watch.lister is not None
+            return await self._linked(record, read) if goes_on else record
         if read.document is not None:
             documents = self.reading.documents_of(watch)
             artifact = await documents.keep(record.digest or b"", read.document)

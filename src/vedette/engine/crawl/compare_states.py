@@ -17,8 +17,9 @@ from typing import Protocol, runtime_checkable
 from vedette.contracts.change import Block, Change, ChangeKind, Comparison
 from vedette.contracts.errors import StoreError
 from vedette.contracts.fetch import MIB, Extraction
+from vedette.contracts.filters import NO_FILTERS, PageFilters
 from vedette.contracts.watch import Judged, Located, Seen, Watch
-from vedette.contracts.words import DOCUMENTS, ChangeId, EvidenceId, Outcome, SourceId, WatchId
+from vedette.contracts.words import DOCUMENTS, ChangeId, EvidenceId, Outcome, Reason, SourceId, WatchId
 from vedette.core.change.diff import with_headings
 from vedette.core.change.judged import Mark, judged_by_keys, judged_equal, judged_gone, judged_step, new_state
 from vedette.core.change.life import (
@@ -26,12 +27,16 @@ from vedette.core.change.life import (
     SECOND_LOOK,
     Confirm,
     LookState,
+    Nothing,
     Observe,
     Past,
     Pending,
+    Reject,
     Step,
     advance,
 )
+from vedette.core.filters.line_steps import filter_lines
+from vedette.core.filters.report_rules import States, told
 from vedette.core.text.redact import redacted_document
 from vedette.evidence.read_records import read_payload
 from vedette.evidence.text_cache import TextCache
@@ -56,6 +61,20 @@ def never(source: SourceId) -> bool:
 
 def always(source: SourceId) -> bool:
     return True
+
+
+def unfiltered(watch: Watch) -> PageFilters:
+    return NO_FILTERS
+
+
+@dataclass(frozen=True, slots=True)
+class SameFilters:
+    """Those of one watch, fit to be sent to another process."""
+
+    filters: PageFilters
+
+    def __call__(self, watch: Watch) -> PageFilters:
+        return self.filters
 
 
 class StateReader(Protocol):
@@ -112,12 +131,14 @@ class Comparer:
     text_cache: TextCache | None = None  # the text of documents
     waiting: WaitingPages | None = None
     redacts: Callable[[SourceId], bool] = never
+    filters: Callable[[Watch], PageFilters] = unfiltered
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
         memory = self.memory.snapshot(watch) if isinstance(self.memory, ArchiveReader) else self.memory
         redacts = always if self.redacts(watch.source) else never
-        return replace(self, memory=memory, most_work=None, waiting=None, redacts=redacts)
+        filters = SameFilters(self.filters(watch))
+        return replace(self, memory=memory, most_work=None, waiting=None, redacts=redacts, filters=filters)
 
     def judge(self, watch: Watch, page: Page, extraction: Extraction, mark: Mark) -> Judged | None:
         """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
@@ -127,6 +148,8 @@ class Comparer:
         new, before = new_state(extraction, mark), watch.seen
         states = _States(self, page, watch)
         look = LookState(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
+        if states.is_unmatched(before.evidence):
+            return judged_step(watch, _begun_anew(watch), new, mark, None)
         judged = self._compared(watch, before, states, look, _After(new, mark))
         if judged is not None and judged.look_again_at is not None and self.waiting is not None:
             states.keep(self.waiting, before, mark)
@@ -150,7 +173,10 @@ class Comparer:
         past = self._past(watch, before, states, known)
         if states.is_long:
             return None
-        judged = judged_step(watch, states.headed(advance(look, past)), after.seen, after.mark, known)
+        filters = self.filters(watch)
+        now = past.before if look.is_equal else look.blocks
+        step = told(advance(look, past), States(past.before, now), filters, is_pending=known is not None)
+        judged = judged_step(watch, states.headed(step), after.seen, after.mark, known)
         # The second look comes when the operator wants it.
         again_at = None if judged.look_again_at is None else after.mark.at + self.confirm_after
         return replace(judged, look_again_at=again_at)
@@ -179,6 +205,14 @@ class Comparer:
         )
 
 
+def _begun_anew(watch: Watch) -> Step:
+    """The state before has nothing of what other filters ask for: nothing can be said but what is there now."""
+    reasons = (Reason("filters_changed", note="the state before has nothing that these filters match"),)
+    if watch.pending is not None:
+        return Reject(noise=watch.noise, reasons=reasons)
+    return Nothing(noise=watch.noise, reasons=reasons)
+
+
 @dataclass(frozen=True, slots=True)
 class _After:
     """What this visit saw."""
@@ -198,6 +232,7 @@ class _States:
         self._new = new
         self._is_older = watch.noise.is_older
         self._redacts = comparer.redacts(watch.source)
+        self._filters = comparer.filters(watch)
         self._most = comparer.most_work
         self.is_long = False  # together they would take the loop too long
         self._work = 0  # so far
@@ -223,6 +258,10 @@ class _States:
             kept = self._kept(evidence)
             self._made[evidence] = None if kept is None else self._cut(kept)
         return self._made[evidence]
+
+    def is_unmatched(self, evidence: EvidenceId) -> bool:
+        """True where the filters leave nothing of a state that is kept."""
+        return bool(self._filters.reads) and self.of(evidence) == () and not self.is_long
 
     def keep(self, waiting: WaitingPages, before: Seen, mark: Mark) -> None:
         """Both states stay at hand for the second look."""
@@ -259,14 +298,15 @@ class _States:
 
     def _read(self, evidence: EvidenceId) -> Page | None:
         page = self._waiting.of(evidence) if self._waiting is not None else None
-        if page is not None and page.redacts == self._redacts:
+        if page is not None and (page.redacts, page.filters) == (self._redacts, self._filters):
             return page
         kept = self._memory.body(evidence)
         if kept is None:
             return None
         body, content_type, url = kept
         page = Page.of(body, url=url, content_type=content_type).redacting(redacts=self._redacts)
-        if self._most is not None and page.cost.is_irregular:
+        page = page.filtering(self._filters)
+        if self._most is not None and page.takes_long:
             self.is_long = True
             return None
         return page
@@ -279,7 +319,7 @@ class _States:
         found = next((made for made in self._made.values() if made == found), found)  # held once
         self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK
         self.is_long = self.is_long or (self._most is not None and self._work > self._most)
-        return found or _as_one_line(page.body)
+        return found if found or self._filters.reads else _as_one_line(page.body)
 
     def _document(self, page: Page) -> Blocks:
         """From the text cache, which has what OCR read; read anew when it is not there, but never on the loop."""
@@ -291,6 +331,8 @@ class _States:
         if document is None:
             read = read_document(page.body, kind=page.content_class)
             document = redacted_document(read) if self._redacts else read
+        if self._filters.reads:
+            return filter_lines(document.blocks, self._filters).blocks
         return document.blocks or _as_one_line(page.body)
 
 

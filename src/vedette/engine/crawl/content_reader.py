@@ -17,20 +17,23 @@ from vedette.contracts.change import Block
 from vedette.contracts.copies import quick
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetch import Extraction, Fetched
+from vedette.contracts.filters import PageFilters
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Seen, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, SourceId
 from vedette.core.change.gate import LITTLE, is_shell
+from vedette.core.filters.line_steps import filter_lines, filtered_keys
 from vedette.core.limits.memory_budget import SCAN, parse_limit
 from vedette.core.text.redact import redacted_document
-from vedette.engine.crawl.compare_states import Comparer, Snapshot, WaitingPages
+from vedette.engine.crawl.compare_states import Comparer, Snapshot, WaitingPages, unfiltered
 from vedette.engine.crawl.look import Looker
 from vedette.engine.workers.pool import LARGE, Rank, Workers
 from vedette.evidence.text_cache import TextCache
-from vedette.extract import Page, content_class, extract_in_worker, extract_redacted
+from vedette.extract import Page, content_class, extract_compared, extract_in_worker, extract_redacted
 from vedette.extract.documents import described, read_document
 from vedette.extract.documents.images import render_image, render_page
 from vedette.extract.documents.packages import Blocks
+from vedette.extract.element_filters import misplaced
 from vedette.extract.fields import Unreadable
 from vedette.extract.ocr import LANGUAGES, OcrText, Tesseract, find_tesseract
 from vedette.extract.page import Keeps
@@ -39,6 +42,7 @@ MAX_SCANS = 200  # THREATS: rasterise at most 200 pages
 OCR_S = 900.0  # for one document
 UNSURE = 10  # pages whose confidence the ledger names
 TOO_MUCH = "reading it takes too much time or memory"
+_TOO_MUCH = Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
 Body = tuple[bytes, str, str]  # bytes, content type, url
 UNLISTED = (None, ListerKind.CRAWL, ListerKind.PAGE)  # the links that the text came with are enough for these
 
@@ -75,6 +79,7 @@ class ContentReader:
     renders_shells: bool = False
     waiting: WaitingPages | None = None
     redacts: Callable[[SourceId], bool] = lambda source: False
+    filters: Callable[[Watch], PageFilters] = unfiltered
 
     def documents_of(self, watch: Watch) -> DocumentReader:
         """Who reads and keeps the documents of this watch: with personal data, or without."""
@@ -86,14 +91,19 @@ class ContentReader:
         if page.content_class in DOCUMENTS:
             body = (fetched.body, fetched.content_type, fetched.url)
             document = await self.documents_of(watch).read(body, page.content_class)
-            return ReadBody(page=page, extraction=extraction_of(document, fetched.url), document=document)
+            found = extraction_of(document, fetched.url)
+            if page.filters and not (found.problem or found.missing):
+                found = await asyncio.to_thread(_compared, found, document, page.filters)
+            return ReadBody(page=page, extraction=found, document=document)
         if not self.is_slow(page):
-            return ReadBody(page=page, extraction=page.extraction)
+            return ReadBody(page=page, extraction=page.compared)
+        if page.filters:
+            done = await self.workers.run(extract_compared, page, size=len(page.body))
+            return ReadBody(page=page, extraction=done or _TOO_MUCH)
         there = ([page.body], page.url, page.content_type, self.scope, page.content_class)
         reads = extract_redacted if page.redacts else extract_in_worker
         done = await self.workers.run(reads, *there, size=len(page.body))
-        none = Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
-        return ReadBody(page=page, extraction=done or none)
+        return ReadBody(page=page, extraction=done or _TOO_MUCH)
 
     async def shown(self, fetched: Fetched, watch: Watch, extraction: Extraction) -> Rendered | None:
         """A page that only scripts fill, as the browser shows it; None: it is no such page.
@@ -110,7 +120,7 @@ class ContentReader:
 
     def is_slow(self, page: Page, seen: Seen | None = None) -> bool:
         """Would it hold up the loop, by what came or by what it is compared with?"""
-        return len(page.body) > self.worker_above or self.is_long(seen) or page.cost.is_irregular
+        return len(page.body) > self.worker_above or self.is_long(seen) or page.takes_long
 
     def is_long(self, seen: Seen | None) -> bool:
         return seen is not None and seen.text_chars > self.worker_above
@@ -127,9 +137,9 @@ class ContentReader:
     def _page(self, fetched: Fetched, watch: Watch, digest: bytes) -> Page:
         """One that waits for its second look is not read again when the same bytes come."""
         body, url, content_type = fetched.body, fetched.url, fetched.content_type
-        redacts = self.redacts(watch.source)
+        redacts, filters = self.redacts(watch.source), self.filters(watch)
         page = self.waiting.read(body, digest, url, content_type) if self.waiting and watch.pending else None
-        if page is not None and page.redacts != redacts:
+        if page is not None and (page.redacts, page.filters) != (redacts, filters):
             page = None
         keeps = Keeps.NOTHING if watch.lister in UNLISTED else Keeps.TREE
         if watch.seen is not None:
@@ -137,7 +147,7 @@ class ContentReader:
         if page is not None:
             return page
         page = Page.of(body, url=url, content_type=content_type, scope=self.scope, keeps=keeps)
-        return page.redacting(redacts=redacts)
+        return page.redacting(redacts=redacts).filtering(filters)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -244,6 +254,15 @@ def extraction_of(document: Document, url: str) -> Extraction:
         problem=document.problem,
         missing=document.missing,
     )
+
+
+def _compared(found: Extraction, document: Document, filters: PageFilters) -> Extraction:
+    """A document as its filters leave it."""
+    wrong = misplaced(filters, document.content_class)
+    left = filter_lines(document.blocks, filters)
+    if wrong or left.unmatched:
+        return replace(found, unmatched=wrong or left.unmatched)
+    return replace(found, keys=filtered_keys(left.blocks, filters))
 
 
 def how_read(document: Document) -> tuple[Reason, ...]:

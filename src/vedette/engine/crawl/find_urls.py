@@ -198,15 +198,19 @@ class Finder:
         reader, depths = self._reader(runtime.source), self._depths_of(runtime)
         base, known, left_out = extraction.base or fetched.url, self._known, reader.too_long
         for hrefs in _parts(links):
-            pairs = reader.links(fetched.url, base, hrefs)
+            found = dict(reader.links(fetched.url, base, hrefs))
+            ids = list(found)
             if watch.risk is Risk.CRITICAL or runtime.source.options.hunt:
-                findings.linked += [i for i, _ in pairs]
-            nearer = depths.read(watch.id, watch.depth, [i for i, _ in pairs])
+                findings.linked += ids
+            nearer = depths.read(watch.id, watch.depth, ids)
             findings.nearer += nearer.pages
+            if not nearer.within and known.issuperset(ids):
+                continue  # most pages of a site name nothing new
             depth = depths.of(watch.id) + 1
-            seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=depth) for i, url in pairs if i not in known}
-            within = ((i, _Seen(url, lister=ListerKind.CRAWL, depth=at)) for i, url, at in nearer.within)
-            seen.update((i, one) for i, one in within if i not in known)
+            named = [*((i, url, depth) for i, url in found.items()), *nearer.within]
+            seen = {
+                i: _Seen(url, lister=ListerKind.CRAWL, depth=at) for i, url, at in named if i not in known
+            }
             if seen:
                 await self._take(seen, watch, runtime, findings, now)
         for i, url in reader.parts():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
@@ -15,12 +15,14 @@ from vedette.contracts.lane import TOR, Wait
 from vedette.contracts.ports import Clock, Fetcher, Renderer
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
+from vedette.core.evidence.secret_guard import without_secrets
 from vedette.core.health.remedies import LEADS_TO
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.waiting_requests import WaitingRequest, WaitStep, asks_again_after, next_step
 from vedette.core.schedule.due import asks_anew
 from vedette.core.urls.canonical import canonical, lane_of, origin_of
 from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.crawl.session_cookies import SessionCookies
 from vedette.extract import content_class
 from vedette.fetch.browser import agent_of
 from vedette.fetch.proxy_address import is_socks
@@ -64,6 +66,7 @@ class Looker:
     needs_browser: Callable[[SourceId], bool] = lambda source: False
     renderer: Renderer | None = None
     memory: MemoryBudget | None = None  # None: one look at a time, nothing to share
+    sessions: dict[SourceId, SessionCookies] = field(default_factory=dict)  # of sources that keep cookies
 
     async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
         """Only the robots.txt of an origin, with a permit of its own."""
@@ -84,6 +87,8 @@ class Looker:
         if is_shown:
             settings = replace(settings, user_agent=agent_of(settings))
         walk = _Walk(self, settings, home=origin_of(job.watch.url), held=job.lanes)
+        if settings.keep_cookies:
+            walk.session = self.sessions.setdefault(job.watch.source, SessionCookies())
         if self.memory is not None:
             walk.reserve = functools.partial(self.memory.claim, job.watch.id)
         try:
@@ -151,7 +156,7 @@ class Looker:
     async def _rendered(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
         assert self.renderer is not None  # noqa: S101  whoever has a permit asked for it
         self.keeper.sent((BROWSER,), self.clock.now())
-        return await self.renderer.render(fetched, settings)
+        return without_secrets(await self.renderer.render(fetched, settings), settings)
 
     def _browser_problem(self) -> str:
         return NO_RENDERER if self.renderer is None else self.renderer.problem()
@@ -223,6 +228,8 @@ class _Walk:
         self._permit: Held | None = None  # of the last request
         self.shut: LaneKey | None = None
         self.reserve: Callable[[int], Awaitable[bool]] | None = None
+        self.session: SessionCookies | None = None
+        self._posts = settings.post is not None
         self.robots_state = RobotsState.UNKNOWN  # of the last address
 
     async def go(self, watch: Watch) -> Reached:
@@ -240,6 +247,8 @@ class _Walk:
                 fetched = _led_to(fetched, hops)
                 return Reached(fetched=fetched, hops=hops, is_permanent=bool(hops) and is_permanent)
             is_permanent = is_permanent and fetched.status in (301, 308)
+            # Only these repeat the request (RFC 9110), and never to another origin.
+            self._posts = self._posts and fetched.status in (307, 308) and origin_of(target) == self._home
             hops = (*hops, url)
             if len(hops) > self.settings.redirects or target in hops:
                 why = "comes back to itself" if target in hops else f"passed {self.settings.redirects} hops"
@@ -258,18 +267,26 @@ class _Walk:
             self._of.keeper.give_back(held, self._of.clock.now())
 
     async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
-        is_conditional = is_first and may_be_conditional(watch)
+        is_foreign, posts = origin_of(url) != self._home, self._posts
+        is_conditional = is_first and may_be_conditional(watch) and not posts
+        cookies = "" if is_foreign or self.session is None else self.session.header(url, self.settings)
         request = FetchRequest(
             url=url,
             settings=self.settings,
             etag=watch.etag if is_conditional else None,
             last_modified=watch.last_modified if is_conditional else None,
-            is_foreign=origin_of(url) != self._home,
+            is_foreign=is_foreign,
             on_sent=self._on_sent,
             on_heard=self._on_heard,
             reserve=self.reserve,
+            post=self.settings.post if posts else None,
+            post_type=self.settings.post_type,
+            cookies=cookies,
         )
-        return await self._ask(request)
+        fetched = await self._ask(request)
+        if self.session is not None and not is_foreign:
+            self.session.take(fetched)
+        return without_secrets(fetched, self.settings)
 
     async def _ask(self, request: FetchRequest) -> Fetched:
         """One request with a permit of its own."""
@@ -364,7 +381,7 @@ class _Walk:
                 on_heard=self._on_heard,
                 reserve=self.reserve,
             )
-            fetched = await self._ask(request)
+            fetched = without_secrets(await self._ask(request), self.settings)
             if fetched.redirect_to is None:
                 return fetched
             url = fetched.redirect_to

@@ -40,10 +40,10 @@ from vedette.engine.crawl.look import Reached, may_be_conditional
 KEPT = frozenset(
     {Outcome.OK, Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.THROTTLED}
     | {Outcome.PARSE_FAILED, Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404, Outcome.DECODE_ERROR}
-    | {Outcome.EMPTY, Outcome.TOOL_MISSING}
+    | {Outcome.EMPTY, Outcome.TOOL_MISSING, Outcome.FILTER_UNMATCHED}
 )
 # Those of them that are content: evidence in the sense of spec 001/4.1.
-CONTENT = frozenset({Outcome.OK, Outcome.PARSE_FAILED, Outcome.TOOL_MISSING})
+CONTENT = frozenset({Outcome.OK, Outcome.PARSE_FAILED, Outcome.TOOL_MISSING, Outcome.FILTER_UNMATCHED})
 
 
 class LookRecord(NamedTuple):

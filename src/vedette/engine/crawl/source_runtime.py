@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.fetch import FetchSettings
+from vedette.contracts.filters import NO_FILTERS, PageFilters
 from vedette.contracts.source import ListerKind, Source
-from vedette.contracts.watch import SourceState
+from vedette.contracts.watch import SourceState, Watch
 from vedette.contracts.words import Outcome, SourceId, WatchId
+from vedette.core.filters.filter_steps import read_filters
 from vedette.core.limits.clock_limits import moved
 from vedette.core.settled_watch import CLOSED_FOR, LookSource, source_after
 from vedette.core.urls.admission import AdmissionRules, rules_of
@@ -18,6 +20,7 @@ from vedette.core.urls.canonical import watch_id
 from vedette.core.urls.trap_counters import SourceTally
 
 SAVE_EVERY = timedelta(seconds=5)
+FILTERED = (None, ListerKind.CRAWL)  # pages; what only lists others is read whole
 
 
 @dataclass(slots=True, eq=False)
@@ -88,6 +91,11 @@ class SourceBook:
     def redacts(self, source: SourceId) -> bool:
         """True where personal data is taken out of what its looks read."""
         return self.runtime(source).source.options.redacts
+
+    def filters(self, watch: Watch) -> PageFilters:
+        """What its source puts between this page and its comparison."""
+        texts = self.runtime(watch.source).source.options.filters
+        return read_filters(texts) if texts and watch.lister in FILTERED else NO_FILTERS
 
     def name(self, source: SourceId) -> str:
         """What people call it, where it was at work; else its id."""

@@ -17,7 +17,7 @@ from vedette.contracts.oddness import OddFinding
 from vedette.contracts.panel_run import Answer, Price, Prompt
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
-from vedette.core.findings.analyst import CALLS, WrongAnswer, question, read_answer, without_orders
+from vedette.core.findings.analyst import CALLS, WrongAnswer, question, read_answer, shown_text
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.limits import budget as money
 from vedette.core.panel.plan import cost_of_call, end_of, most_cost
@@ -63,11 +63,15 @@ class Analyst:
 
     async def analyse(self, finding: OddFinding, given: FindingText) -> Analysed:
         """At most three calls."""
-        clean = without_orders(given.text)
+        shown = shown_text(given.text)
+        if not shown.passages:
+            return Analysed(
+                report=None, calls=0, usd=0.0, why_not="it has no passage that may be shown to a model"
+            )
         wrong: WrongAnswer | None = None
         calls, usd, why = 0, 0.0, ""
         while calls < CALLS:
-            prompt = question(finding, clean.text, before=wrong)
+            prompt = question(finding, shown, self._mark(), before=wrong)
             key, why = await self._permit(prompt, len(finding.place))
             if key is None:
                 return Analysed(report=None, calls=calls, usd=usd, why_not=why, is_end=True)
@@ -81,12 +85,16 @@ class Analyst:
             read = read_answer(answer.resp.text, finding, given)
             if isinstance(read, PageReport):
                 note = (
-                    f"{clean.left_out} passages that speak to models were not sent" if clean.left_out else ""
+                    f"{shown.left_out} passages that speak to models were not sent" if shown.left_out else ""
                 )
                 report = replace(read, author=key.model, note=note)
                 return Analysed(report=report, calls=calls, usd=usd)
             wrong, why = read, read.why
         return Analysed(report=None, calls=calls, usd=usd, why_not=f"after {calls} calls: {why}")
+
+    def _mark(self) -> str:
+        """A word by chance, another one for each question: no page can know it."""
+        return "".join(f"{int(self._parts.clock.chance() * (1 << 48)):012x}" for _ in range(2))
 
     async def _permit(self, prompt: Prompt, chars: int) -> tuple[KeySetup | None, str]:
         """A key whose lanes say Go, and money for the worst case; reserved and started."""
@@ -130,6 +138,11 @@ class Analyst:
 def worst_case(pages: Sequence[tuple[OddFinding, FindingText]], price: Price | None) -> float:
     """What asking about these can cost at most: three calls each, with answers as long as they may be."""
     return sum(
-        CALLS * most_cost(price, question(one, given.text, before=WrongAnswer("x" * 80)), len(one.place))
+        CALLS
+        * most_cost(
+            price,
+            question(one, shown_text(given.text), "0" * 24, before=WrongAnswer("x" * 80)),
+            len(one.place),
+        )
         for one, given in pages
     )

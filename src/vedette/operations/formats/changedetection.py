@@ -1,8 +1,8 @@
 """Backups of changedetection.io: one `url-watches.json`, or a folder for each watch and tag; as JSON or as .zip.
 
-Names, addresses, intervals, tags, headers and states of its watches are taken.  What it does and we do not is named as
-left out; how long it has been watching a page, and with which filters, is kept as a note.  Texts that another program
-kept are no evidence of ours: their number and times are told, and they stay in the backup.
+Names, addresses, intervals, tags, headers, filters and states of its watches are taken.  What it does and we do not is
+named as left out; how long it has been watching a page, and which filters we have nothing for, is kept as a note.
+Texts that another program kept are no evidence of ours: their number and times are told, and they stay in the backup.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from vedette.config.values import is_tag
 from vedette.contracts.errors import InputError
+from vedette.operations.formats.filter_words import changedetection_filters
 from vedette.operations.formats.list_entry import (
     Entry,
     Parsed,
@@ -31,13 +32,10 @@ BACKUP = "url-watches.json"
 WATCH, TAG, HISTORY = "watch.json", "tag.json", "history.txt"  # of one watch or tag, in a folder with its id
 MOST = 64 * 1024 * 1024  # bytes of all of them, unpacked
 MOST_NOTE = 500  # characters
-NOT_GET = "asks with {}; vedette looks with GET only"
+NOT_GET = "asks with {}; add it by hand: `vedette add URL --post`, which no file may decide"
 _UNITS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 # What people set there and we have nothing for; all else is the tool's own record.
-_FILTERS = (
-    "include_filters subtractive_selectors ignore_text text_should_not_be_present trigger_text extract_text"
-).split()
-_NOT_OURS = (*_FILTERS, *"browser_steps notification_urls proxy webdriver_js_execute_code conditions".split())
+_NOT_OURS = "browser_steps notification_urls proxy webdriver_js_execute_code".split()
 _BROWSERS = ("html_webdriver", "extra_browser")
 _VERSION = re.compile(r"(?m)^(\d{9,11}),")
 
@@ -134,19 +132,21 @@ def _take_watch(parsed: Parsed, number: int, said: Said, titles: Mapping[str, st
     headers = said.get("headers")
     kept, unread = usable_headers(headers if isinstance(headers, Mapping) else {})
     tags, unusable = _tags(said, titles)
+    steps, unfiltered = changedetection_filters(said)
     keys = source_keys(
         url,
         said.get("title"),
         seconds=_interval(said),
         requires_headless=str(said.get("fetch_backend", "")).startswith(_BROWSERS),
         fetch={"headers": kept} if kept else {},
+        filters=steps,
         tags=tags,
     )
     if said.get("paused") is True:
         keys["active"] = False
-    left_out = (*unread, *unusable, *(name for name in _NOT_OURS if said.get(name)))
+    left_out = (*unread, *unusable, *unfiltered, *(name for name in _NOT_OURS if said.get(name)))
     entry = Entry.of_page(number, keys, (*left_out, *([past] if past else ())))
-    note = _note(said, past)
+    note = _note(unfiltered, past)
     parsed.entries.append(entry.with_default("note", note) if note else entry)
 
 
@@ -159,16 +159,10 @@ def _past(history: str) -> str:
     return f"{len(times)} versions from {first} to {last}"
 
 
-def _note(said: Said, past: str) -> str:
+def _note(unfiltered: Sequence[str], past: str) -> str:
     """What a person should know of it later, and no key of ours holds."""
-    filters = [f"{name}: {_shown(said[name])}" for name in _FILTERS if said.get(name)]
-    parts = [*([past] if past else []), *filters]
+    parts = [*([past] if past else []), *unfiltered]
     return f"changedetection.io: {'; '.join(parts)}"[:MOST_NOTE] if parts else ""
-
-
-def _shown(value: object) -> str:
-    parts = value if isinstance(value, list) else [value]
-    return ", ".join(" ".join(str(part).split()) for part in parts)
 
 
 def _tags(watch: Said, titles: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:

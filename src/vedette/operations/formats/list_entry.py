@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vedette.config.credentials import SECRET_HEADERS
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import ListerKind
 from vedette.core.urls.canonical import canonical
@@ -55,9 +56,16 @@ def looks_like_url(text: str) -> bool:
 
 
 def usable_headers(headers: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Headers of somebody else's file, and those that are left out: none of theirs reads our environment."""
+    """Headers of somebody else's file, and those that are left out: none of theirs reads our environment.
+
+    Nor is a secret of theirs kept: it would be in the store and in every export.
+    """
     said = {str(name): str(value) for name, value in headers.items()}
-    kept = {name: value for name, value in said.items() if not value.startswith("env:")}
+    kept = {
+        name: value
+        for name, value in said.items()
+        if not value.startswith("env:") and name.lower() not in SECRET_HEADERS
+    }
     return kept, tuple(f"header {name}" for name in sorted(said.keys() - kept.keys()))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from vedette.config.values import is_tag
 from vedette.config.yaml_text import NotYaml, read_yaml
 from vedette.operations.formats.changedetection import NOT_GET
+from vedette.operations.formats.filter_words import distill_filters, job_filters
 from vedette.operations.formats.list_entry import (
     Entry,
     Parsed,
@@ -29,7 +30,10 @@ from vedette.operations.formats.tables import decoded
 
 _BREAK = re.compile(r"^---(?:\s.*)?$")
 _COMMANDS = ("command", "shell")  # jobs that run a program: never
-_TAKEN = frozenset("method url navigate name use_browser kind note user_visible_url index_number".split())
+_TAKEN = frozenset(
+    "method url navigate name use_browser kind note user_visible_url index_number filter filters additions_only "
+    "deletions_only".split()
+)
 _JOB_LINE = re.compile(rb"(?m)^(?:url|navigate|command|shell|kind)\s*:")
 
 
@@ -61,8 +65,9 @@ def _take_job(parsed: Parsed, number: int, job: Any) -> None:
         return
     fetch, unread = _fetch_of(job)
     is_shown = bool(job.get("navigate")) or job.get("use_browser") is True
-    keys = source_keys(url, job.get("name"), requires_headless=is_shown, fetch=fetch)
-    parsed.entries.append(Entry.of_page(number, keys, (*unread, *_not_carried(job, fetch))))
+    steps, unfiltered = job_filters(job)
+    keys = source_keys(url, job.get("name"), requires_headless=is_shown, fetch=fetch, filters=steps)
+    parsed.entries.append(Entry.of_page(number, keys, (*unread, *unfiltered, *_not_carried(job, fetch))))
 
 
 def _not_carried(job: Said, fetch: Said) -> tuple[str, ...]:
@@ -111,13 +116,7 @@ def _documents(text: str) -> Iterator[tuple[int, str]]:
 
 # Distill Web Monitor: the JSON that its `Export watchlist` writes.
 
-_NOT_TAKEN = (
-    "selections",
-    "regexp",
-    "conditions",
-    "rules",
-    "actions",
-)  # of `config`; nothing of ours does it
+_NOT_TAKEN = ("conditions", "rules", "actions")  # of `config`; nothing of ours does it
 
 
 def read_distill(data: bytes) -> Parsed:
@@ -138,14 +137,16 @@ def _take_distilled(parsed: Parsed, number: int, watch: Said) -> None:
         parsed.bad(number, name or "", "there is no uri")
         return
     config, seconds = _nested(watch.get("config")), _every(_nested(watch.get("schedule")))
+    steps, unfiltered = distill_filters(config)
     keys = source_keys(
         url,
         name,
         seconds=seconds,
         requires_headless=_is_dynamic(config.get("selections")),
         tags=words_of_list(watch.get("tags")),
+        filters=steps,
     )
-    left_out = [word for word in _NOT_TAKEN if config.get(word)]
+    left_out = [*unfiltered, *(word for word in _NOT_TAKEN if config.get(word))]
     left_out += ["schedule"] if watch.get("schedule") and not seconds else []
     parsed.entries.append(Entry.of_page(number, keys, tuple(left_out)))
 

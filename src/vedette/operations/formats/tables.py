@@ -29,7 +29,9 @@ ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a
 _FIELDS = SourceConfig.model_fields
 COLUMNS = ("url", "id", *(name for name in _FIELDS if name not in ("url", "id")))
 # Several values in a cell, separated by |.
-LISTS = frozenset(name for name, one in _FIELDS.items() if get_origin(one.annotation) is tuple)
+LISTS = frozenset(
+    name for name, one in _FIELDS.items() if get_origin(one.annotation) is tuple and name != "filters"
+)  # steps of filters hold | themselves: each is a line of its cell
 OBJECTS = frozenset(name for name, one in _FIELDS.items() if _has_keys(one.annotation))  # JSON in a cell
 # What other tools call our columns.
 SYNONYMS = {
@@ -178,7 +180,7 @@ def _cell(name: str, value: Any) -> str:
     if name in OBJECTS:
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, list):
-        return "|".join(map(str, value))
+        return ("\n" if name == "filters" else "|").join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

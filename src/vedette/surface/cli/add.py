@@ -10,10 +10,20 @@ import typer
 
 from vedette.config.first_config import write_config
 from vedette.config.model import CONFIG_NAME
-from vedette.operations.arguments import some_headers
+from vedette.operations.arguments import fetch_words, some_filters, some_headers
 from vedette.report.lanes import interval_words, lane_words
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
+from vedette.surface.cli.verb import (
+    LISTERS,
+    BasicAuthOption,
+    CookieOption,
+    FilterOption,
+    HeaderOption,
+    PostOption,
+    ProxyOption,
+    UrlArgument,
+    verb,
+)
 
 if TYPE_CHECKING:
     from vedette.operations.sources import SourceAdded
@@ -30,9 +40,23 @@ FrequencyOption = Annotated[
         "--frequency", help="At least every 6h, DAILY, ...; the policy may look sooner; off: no limit."
     ),
 ]
+NameOption = Annotated[str | None, typer.Option("--name", help="What people call it.")]
+ListerOption = Annotated[str | None, typer.Option("--lister", help=f"{LISTERS}.  [default: page]")]
+RiskOption = Annotated[
+    str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.  [default: by its URL]")
+]
+TierOption = Annotated[
+    str | None, typer.Option("--tier", help="Order of runs: CRITICAL first.  [default: MEDIUM]")
+]
+IncludeOption = Annotated[list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")]
+ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")]
+KeepCookiesOption = Annotated[
+    bool, typer.Option("--keep-cookies", help="Send what the site sets again, until the run ends.")
+]
 OFF = ("off", "none")  # take an interval back
 ADD_EXAMPLE = """vedette add https://example.org/rules --risk critical
-vedette add https://example.org/feed.xml --lister feed --name "Example news\""""
+vedette add https://example.org/feed.xml --lister feed --name "Example news"
+vedette add https://example.org/item --filter 'css: .price' --filter 'below: 90'"""
 
 
 def register(app: typer.Typer) -> None:
@@ -64,24 +88,24 @@ def init(
 def add(
     session: Session,
     url: UrlArgument,
-    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
-    lister: Annotated[str | None, typer.Option("--lister", help=f"{LISTERS}.  [default: page]")] = None,
-    risk: Annotated[
-        str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.  [default: by its URL]")
-    ] = None,
-    tier: Annotated[
-        str | None, typer.Option("--tier", help="Order of runs: CRITICAL first.  [default: MEDIUM]")
-    ] = None,
+    name: NameOption = None,
+    lister: ListerOption = None,
+    risk: RiskOption = None,
+    tier: TierOption = None,
     every: EveryOption = None,
     frequency: FrequencyOption = None,
-    include: Annotated[
-        list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")
-    ] = None,
-    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")] = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
     headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
     header: HeaderOption = None,
+    cookie: CookieOption = None,
+    basic_auth: BasicAuthOption = None,
+    post: PostOption = None,
+    proxy: ProxyOption = None,
+    keep_cookies: KeepCookiesOption = False,
+    filters: FilterOption = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A word of your own; repeatable.")] = None,
 ) -> None:
     """Watch a page, a feed, a sitemap, a list or a site.
@@ -110,7 +134,10 @@ def add(
         "requires_headless": headless,
         "tags": tag,
     }
-    given = _given(keys)
+    login = fetch_words(cookie, basic_auth, post, proxy) | ({"keep_cookies": True} if keep_cookies else {})
+    steps = some_filters(filters)
+    given = _given(keys) | ({"fetch": login} if login else {})
+    given |= {} if steps is None else {"filters": list(steps)}
     done = add_source(session.installation, url, given, some_headers(header or ()))
     if session.given.as_json:
         session.out.document(source_added_json(done))

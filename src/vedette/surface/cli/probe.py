@@ -6,15 +6,26 @@ from typing import Annotated
 
 import typer
 
-from vedette.operations.arguments import some_headers
+from vedette.operations.arguments import fetch_words, some_filters, some_headers
 from vedette.operations.page_trials import PageTrial, ask_robots, try_page
 from vedette.report.probes import robots_json, robots_lines, tried_json, tried_lines
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
+from vedette.surface.cli.verb import (
+    LISTERS,
+    BasicAuthOption,
+    CookieOption,
+    FilterOption,
+    HeaderOption,
+    PostOption,
+    ProxyOption,
+    UrlArgument,
+    verb,
+)
 
 TEST_EXAMPLE = """vedette test https://example.org/rules
-vedette test https://example.org/news/ --lister html_list --include /news/"""
+vedette test https://example.org/news/ --lister html_list --include /news/
+vedette test https://example.org/item --filter 'css: .price' --filter 'below: 90'"""
 
 
 def register(app: typer.Typer) -> None:
@@ -43,12 +54,18 @@ def look(
         str | None, typer.Option("--scope", help="Compare main or all of a page.  [default: as configured]")
     ] = None,
     header: HeaderOption = None,
+    cookie: CookieOption = None,
+    basic_auth: BasicAuthOption = None,
+    post: PostOption = None,
+    proxy: ProxyOption = None,
+    filters: FilterOption = None,
 ) -> None:
     """Look at a URL once; nothing is saved.
 
     Shows outcome, title and links as a run would see them, and the text that would be compared, line by line: which
     part of the page it is, and what of it is never compared.  With --lister also what a source of that kind would find
     there, and what its filters would leave out.
+    With --filter, or of a page whose source has filters, also what each step leaves.
     robots.txt and the address guard are obeyed as in a run.  Exit 0 when there is content, 1 when not.
     """
     asked = PageTrial(
@@ -59,8 +76,11 @@ def look(
         item=item,
         scope=scope,
         headers=some_headers(header or ()),
+        filters=some_filters(filters),
+        fetch=fetch_words(cookie, basic_auth, post, proxy),
     )
-    tried = try_page(session.installation, asked, session.engine().look_once)
+    engine = session.engine()
+    tried = try_page(session.installation, asked, engine.look_once, engine.filter_steps)
     if session.given.as_json:
         session.out.document(tried_json(tried))
     else:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vedette.config.model import Loaded
     from vedette.contracts.events import Event
     from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
+    from vedette.contracts.filters import StepLeft
     from vedette.contracts.ports import Clock
     from vedette.core.health.source_health import Checked
     from vedette.engine.crawl.loop import Ended
@@ -38,6 +39,10 @@ class App(Protocol):
     ) -> Ended: ...
 
     def look_once(self, loaded: Loaded, url: str) -> Look: ...
+
+    def filter_steps(
+        self, loaded: Loaded, fetched: Fetched, texts: tuple[str, ...]
+    ) -> tuple[StepLeft, ...]: ...
 
     def fetch_robots(self, loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]: ...
 

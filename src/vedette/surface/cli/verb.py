@@ -31,6 +31,30 @@ HeaderOption = Annotated[
     list[str] | None,
     typer.Option("--header", metavar="'NAME: VALUE'", help="Also sent; env:NAME reads a secret; repeatable."),
 ]
+CookieOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cookie", metavar="'NAME: env:VARIABLE'", help="A cookie from the environment; repeatable."
+    ),
+]
+BasicAuthOption = Annotated[
+    str | None, typer.Option("--basic-auth", metavar="USER:env:VARIABLE", help="A name with its password.")
+]
+PostOption = Annotated[
+    str | None, typer.Option("--post", metavar="JSON", help='Ask by POST: {"form": {...}}, {"json": ...}.')
+]
+ProxyOption = Annotated[
+    str | None,
+    typer.Option("--proxy", metavar="URL", help="http://, https://, socks5h:// or env:VARIABLE; off: none."),
+]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="'KIND: VALUE'",
+        help="css, xpath, regex, ignore, below ...; repeatable, in order; off.",
+    ),
+]
 LISTERS = (
     "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto"  # ListerKind
 )

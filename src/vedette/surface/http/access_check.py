@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vedette.surface.http.access_rules import TokenCheck, is_ours
+from vedette.surface.http.access_rules import TokenCheck, comes_by_a_proxy, is_ours
 from vedette.surface.http.server import ListenOptions, refused
 
 SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -145,6 +145,11 @@ class Gate:
         if self.way.token is None and not await self.kept.has_tokens():
             if request.url.path in self.way.locked:
                 return refused(403, f"this needs {self.way.section}.token to be set\n")
+            if comes_by_a_proxy(request.headers):
+                return refused(
+                    403,
+                    "there is no token yet, so only this machine is let in; make one: vedette token add NAME\n",
+                )
             return Visitor("this machine", Right.ADMIN)
         if given:
             kind, _, token = given.partition(" ")

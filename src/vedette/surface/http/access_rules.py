@@ -16,7 +16,7 @@ import asyncio
 import hmac
 import ipaddress
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 TOKEN_LEAST = 5  # characters
@@ -42,6 +42,20 @@ def is_ours(host: str | None, names: Iterable[str]) -> bool:
     except ValueError:
         return False
     return True
+
+
+_PROXIED = frozenset(
+    ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+)
+
+
+def comes_by_a_proxy(headers: Mapping[str, str]) -> bool:
+    """True where the request is somebody else's, though its address is of this machine.
+
+    A proxy adds a header of its own, or hands on the name that the other one typed.  One that does neither cannot be
+    told from a browser here: docs/how-to/deploy.md has settings that do.
+    """
+    return not _PROXIED.isdisjoint(headers) or not is_ours(headers.get("host"), ())
 
 
 def token_problem(token: str) -> str:

@@ -30,7 +30,7 @@ from vedette.surface.http.web_context import Web
 
 API = "/api/v1"
 PROBLEM = "application/problem+json"
-_OPTION = re.compile(r"^`?--([a-z-]+)`?: ?")
+_OPTION = re.compile(r"^`?--([a-z-]+)`?: ?|^`?((?:filters|fetch)(?:\.[A-Za-z0-9_-]+)*)`?: ")
 # By kind of error, the most special first.
 STATUS: tuple[tuple[type[VedetteError], int], ...] = (
     (InputError, 422),
@@ -131,7 +131,8 @@ def field_of(error: VedetteError, fallback: str) -> FieldProblem:
     named = _OPTION.match(words)
     if named is None:
         return FieldProblem(field=fallback, message=words)
-    return FieldProblem(field=named[1].replace("-", "_"), message=words[named.end() :])
+    name = named[2] or named[1].replace("-", "_")
+    return FieldProblem(field=name, message=words[named.end() :])
 
 
 def explain_errors(app: FastAPI, shows_page: Callable[[Request, int, str], Response]) -> None:

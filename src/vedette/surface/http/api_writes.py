@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from vedette.operations import look_now, probe
 from vedette.operations.access_tokens import make_token, revoke_token, token_json
-from vedette.operations.arguments import a_duration, a_lane, a_url
+from vedette.operations.arguments import a_duration, a_filter, a_lane, a_url
 from vedette.operations.change_feeds import feed_address_json, make_feed_address, revoke_feed_address
 from vedette.operations.health import acknowledge_alert
 from vedette.operations.installation import Installation
@@ -39,6 +39,8 @@ from vedette.report.probes import tried_json
 from vedette.surface.http.access_check import FEEDS
 from vedette.surface.http.api_answers import PROBLEMS, answer
 from vedette.surface.http.feed_routes import FeedQuery
+from vedette.surface.http.filter_pages import FilterList
+from vedette.surface.http.login_fields import SourceLogin
 from vedette.surface.http.web_context import WebDep
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
@@ -69,15 +71,20 @@ class NewSource(_Body):
         default_factory=list, max_length=20
     )
 
+    filters: FilterList | None = None
+    fetch: SourceLogin | None = None
+
     def keys(self) -> dict[str, object]:
         """As a `sources` section has them."""
-        said = self.model_dump(exclude={"url"}, exclude_none=True, exclude_defaults=True)
-        return {**said, **({"risk": self.risk.lower()} if self.risk else {})}
+        said = self.model_dump(exclude={"url", "fetch"}, exclude_none=True, exclude_defaults=True)
+        login = {} if self.fetch is None else {"fetch": self.fetch.keys()}
+        return {**said, **login, **({"risk": self.risk.lower()} if self.risk else {})}
 
 
 class PageAddress(_Body):
     url: str = Field(min_length=1, max_length=8000)
     lister: str | None = Field(default=None, max_length=40)
+    filters: FilterList | None = None
 
 
 class LookOrder(_Body):
@@ -115,8 +122,9 @@ async def post_source(request: Request, web: WebDep, given: NewSource) -> Respon
 @router.post("/sources/preview", response_model=Entry, tags=["sources"])
 async def post_preview(request: Request, web: WebDep, given: PageAddress) -> Response:
     """One look by hand: what would be compared, and what a source would find there.  Nothing is saved."""
-    trial = PageTrial(url=given.url, lister=given.lister)
-    return answer(request, tried_json(await web.ask(try_page, trial, probe.look_once)))
+    steps = None if given.filters is None else tuple(map(a_filter, given.filters))
+    trial = PageTrial(url=given.url, lister=given.lister, filters=steps)
+    return answer(request, tried_json(await web.ask(try_page, trial, probe.look_once, probe.filter_steps)))
 
 
 @router.post("/sources/{source}/pause", response_model=Entry, tags=["sources"])

@@ -54,6 +54,7 @@ DONE = {
     "unmuted": "Its changes are told again.",
     "removed": "It is watched no more; its history stays.",
     "noted": "The note is kept.",
+    "filtered": "The filters hold from the next look on.",
     "look": "A look is ordered: it is made as soon as the lane allows.",
     "reset": "The lane is open again; the gap between requests stays.",
     "acked": "Noted that you have seen it.  It stays open until its subject has recovered.",

@@ -29,6 +29,7 @@ from vedette.surface.http import (
     dashboard_forms,
     export_routes,
     feed_routes,
+    filter_pages,
     planning_pages,
     search_pages,
     sign_in,
@@ -114,7 +115,8 @@ def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) ->
     if web is not None:
         app.state.web = web
         _add_api(app)
-        for one in (dashboard, dashboard_forms, planning_pages, search_pages, sign_in, feed_routes):
+        pages = (dashboard, dashboard_forms, filter_pages, planning_pages, search_pages, sign_in, feed_routes)
+        for one in pages:
             app.include_router(one.router, include_in_schema=False)
         app.mount(ASSETS, assets())
         explain_errors(app, error_page)
@@ -126,7 +128,7 @@ def _add_api(app: FastAPI) -> None:
     app.include_router(api_writes.router, prefix=API)
     app.include_router(feed_routes.api, prefix=API)
     app.include_router(export_routes.router, prefix=API)
-    for one in (planning_pages, search_pages):
+    for one in (planning_pages, search_pages, filter_pages):
         app.include_router(one.api, prefix=API)
 
     def described() -> dict[str, object]:
