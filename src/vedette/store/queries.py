@@ -29,6 +29,7 @@ from vedette.store.connection import StorePlace, connect_named, in_parts, marks,
 from vedette.store.query_terms import (
     BY_TIME,
     BY_URL,
+    MARKS,
     ROW_BY_ROW,
     QueryTerms,
     change_terms,
@@ -86,7 +87,8 @@ _SOURCE = _select("sources", SOURCE_COLUMNS)
 _LANE = _select("lanes", LANE_COLUMNS)
 _CHANGE = (
     "SELECT changes.*, coalesce(watches.url, '') AS watch_url, coalesce(watches.title, '') AS watch_title, "
-    "coalesce(watches.risk, 1) AS watch_risk, coalesce(watches.source_id, '') AS watch_source "
+    "coalesce(watches.risk, 1) AS watch_risk, coalesce(watches.source_id, '') AS watch_source, "
+    "coalesce((SELECT word FROM change_marks WHERE change_id = changes.id), '') AS mark "
     "FROM changes LEFT JOIN watches ON watches.id = changes.watch_id"
 )
 _EVIDENCE = (
@@ -249,7 +251,7 @@ class Queries:
         terms = change_terms(which)
         order = "changes.observed_at DESC, changes.id"
         # Diffs are long: of most rows only the order is read.
-        is_narrow = which.watch or which.source or which.sources
+        is_narrow = which.watch or which.source or which.sources or which.mark in MARKS
         how = "" if is_narrow else ROW_BY_ROW if which.text else BY_TIME
         joined = " LEFT JOIN watches ON watches.id = changes.watch_id" if which.risk is not None else ""
         chosen = f"SELECT changes.id FROM changes{how}{joined}{terms.where} ORDER BY {order}{limit(most)}"

@@ -112,6 +112,7 @@ class ChangeFilter:
     source: str | None = None
     sources: tuple[str, ...] | None = None  # of one of these
     text: str | None = None  # part of the URL, the title or the summary
+    mark: str | None = None  # useful, noise; anything else: what nobody marked
     after: tuple[int, int] | None = None  # time (ms) and id of the last one of the page before
 
 
@@ -137,6 +138,7 @@ class ChangeView:
     risk: Risk
     source: SourceId
     decided_at: datetime | None
+    mark: str = ""  # what people say of it: useful, noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +246,7 @@ def read_change(row: Row) -> ChangeView:
         risk=Risk(row["watch_risk"]),
         source=SourceId(row["watch_source"]),
         decided_at=opt_at(row["decided_at"]),
+        mark=row["mark"],
     )
 
 

@@ -1,4 +1,4 @@
--- revision 0020
+-- revision 0023
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -74,6 +74,14 @@ CREATE TABLE backgrounds (
 	number BIGINT NOT NULL, 
 	body BLOB NOT NULL, 
 	CONSTRAINT pk_backgrounds PRIMARY KEY (id)
+)
+;;
+CREATE TABLE change_marks (
+	change_id INTEGER NOT NULL, 
+	word VARCHAR NOT NULL, 
+	who VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	CONSTRAINT pk_change_marks PRIMARY KEY (change_id)
 )
 ;;
 CREATE TABLE change_numbers (
@@ -671,6 +679,8 @@ CREATE TABLE yields (
 ;;
 CREATE INDEX ix_alerts_subject ON alerts (subject)
 ;;
+CREATE INDEX ix_change_marks_word ON change_marks (word)
+;;
 CREATE INDEX ix_changes_observed_at ON changes (observed_at)
 ;;
 CREATE INDEX ix_changes_state_observed_at ON changes (state, observed_at)
@@ -825,4 +835,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0020');
+INSERT INTO "alembic_version" VALUES('0023');
