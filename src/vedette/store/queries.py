@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from operator import itemgetter
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -132,8 +133,11 @@ class Queries:
         order = "due_at, id" if which.by_due else "url"
         chosen = f"SELECT id FROM watches{reading_order(which)}{terms.where} ORDER BY {order}{limit(most)}"
         where = f" WHERE id IN ({chosen})" if most else terms.where  # all of them need not be chosen first
-        query = f"{_LINE}{where} ORDER BY {order}"
-        return [views.WatchLine._make(row) for row in self._table(query, *terms.values)]
+        ordered = f" ORDER BY {order}" if most or which.by_due else ""
+        rows = self._table(f"{_LINE}{where}{ordered}", *terms.values)
+        if not ordered:
+            rows.sort(key=itemgetter(0))  # by URL, at a third of what reading all rows along the index costs
+        return [views.WatchLine._make(row) for row in rows]
 
     def count_watches(self, which: views.WatchFilter) -> int:
         terms = watch_terms(which)
