@@ -96,6 +96,7 @@ WORDS = {
     "sources[].max_pages": "At most so many pages of a paginated list.",
     "sources[].max_sitemap_depth": "How deep sitemap indexes are followed.",
     "sources[].pagination_pattern": "How the next page is spelled, where it is not linked.",
+    "sources[].filters": "Steps on the text that is compared and on what is told, in order (docs/how-to/filters.md).",
     "sources[].selectors": "CSS selectors of a list page.",
     "sources[].selectors.item": "One entry of the list.",
     "sources[].selectors.link": "The link inside an entry.",
@@ -153,6 +154,10 @@ WORDS = {
     "fetch.robots_agent": "Our name in robots.txt.",
     "fetch.accept_language": "Languages we ask for.",
     "fetch.headers": "Further headers; `env:NAME` reads a secret from the environment.",
+    "fetch.cookies": "Cookies by name; each value is `env:NAME`.",
+    "fetch.keep_cookies": "Send cookies back that the site set during this run.  They are in memory alone.",
+    "fetch.basic_auth": "HTTP Basic authentication: `{user: NAME, password: env:VARIABLE}`.",
+    "fetch.post": "Ask by POST: `{json: ...}`, `{form: {name: value}}` or `{body: text}`; a value may be `env:NAME`.",
     "fetch.proxy": "An HTTP proxy, or a SOCKS5 one such as Tor: `socks5h://127.0.0.1:9050` (docs/how-to/tor.md).",
     "fetch.types": "Content types that are taken, by header and by bytes: `[text/html, image/*]`.  Not set: all; "
     "a hunt takes pages, text and feeds.",
