@@ -47,7 +47,6 @@ HEAVY = {
     "vedette.core.evidence.screen",
     "vedette.fetch.guard",
     "vedette.contracts.jobs",
-    "vedette.core.urls.admission",
 }
 SPARED = {"list", "due", "freshness", "changes"}
 LIGHT, COUNTING = 370, 515  # modules, empty ones of packages too; those that count with numpy may load it
