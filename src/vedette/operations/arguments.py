@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from vedette.config.values import parse_day, parse_duration
+from vedette.config.values import ENV, parse_day, parse_duration
 from vedette.contracts.change import ChangeState
 from vedette.contracts.errors import InputError
 from vedette.contracts.filters import step_text
@@ -136,15 +136,28 @@ def fetch_words(
     found = {
         name: None if word in ("off", "none") else word for name, word in said.items() if word is not None
     }
-    return found | ({"cookies": some_headers(cookies, "--cookie")} if cookies else {})
+    return found | ({"cookies": some_cookies(cookies)} if cookies else {})
 
 
-def some_headers(given: Sequence[str], option: str = "--header") -> dict[str, str]:
+def some_cookies(given: Sequence[str]) -> dict[str, str]:
+    """`name: env:VARIABLE` or, as cookies are written, `name=env:VARIABLE`."""
+    found = {}
+    for text in given:
+        name, mark, variable = text.partition(ENV)
+        if not mark or not variable.strip() or not name.strip().endswith((":", "=")):
+            raise InputError(
+                "--cookie: write 'NAME: env:VARIABLE'; its value comes from that environment variable"
+            )
+        found[name.strip().rstrip(":= ")] = f"{ENV}{variable.strip()}"
+    return found
+
+
+def some_headers(given: Sequence[str]) -> dict[str, str]:
     """`Name: value`, each."""
     found = {}
     for text in given:
         name, mark, value = text.partition(":")
         if not mark or not name.strip() or not value.strip():
-            raise InputError(f"{option}: {text!r} is not written as 'Name: value'")
+            raise InputError(f"--header: {text!r} is not written as 'Name: value'")
         found[name.strip()] = value.strip()
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -341,3 +341,18 @@ def _decision(part: Mapping[str, Any]) -> Decision:
 
 def _reasons(triples: Any) -> tuple[Reason, ...]:
     return tuple(Reason(code, float(points), note) for code, points, note in triples)
+
+
+def source_view(row: Sequence[Any], watches: int) -> SourceView:
+    source, state = rows.read_source(row)
+    return SourceView(
+        source=source,
+        state=state,
+        created_at=rows.source_made_at(row),
+        watches=watches,
+    )
+
+
+def read_as(lister: str | None) -> ListerKind | None:
+    """How an address is read; nothing as long as that is still to be found out."""
+    return None if lister in (None, ListerKind.AUTO.value) else ListerKind(lister)

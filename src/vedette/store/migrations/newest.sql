@@ -1,4 +1,4 @@
--- revision 0023
+-- revision 0024
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -249,11 +249,24 @@ CREATE TABLE hubs (
 	CONSTRAINT pk_hubs PRIMARY KEY (watch_id)
 )
 ;;
+CREATE TABLE hunt_looks (
+	turn INTEGER NOT NULL, 
+	watch_id INTEGER NOT NULL, 
+	url TEXT NOT NULL, 
+	seed VARCHAR NOT NULL, 
+	pull FLOAT NOT NULL, 
+	is_prospect BOOLEAN NOT NULL, 
+	facts TEXT, 
+	figures BLOB, 
+	CONSTRAINT pk_hunt_looks PRIMARY KEY (turn), 
+	CONSTRAINT uq_hunt_looks_watch_id UNIQUE (watch_id)
+)
+;;
 CREATE TABLE hunts (
 	id INTEGER NOT NULL, 
 	number BIGINT NOT NULL, 
 	empty_at BIGINT, 
-	"after" BIGINT NOT NULL, 
+	"after" BIGINT NOT NULL, turn BIGINT DEFAULT '0' NOT NULL, learned BIGINT DEFAULT '0' NOT NULL, weighed BIGINT DEFAULT '-1' NOT NULL, 
 	CONSTRAINT pk_hunts PRIMARY KEY (id)
 )
 ;;
@@ -465,7 +478,7 @@ CREATE TABLE parked (
 ;;
 CREATE TABLE prospects (
 	watch_id INTEGER NOT NULL, 
-	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, 
+	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, seed VARCHAR, 
 	CONSTRAINT pk_prospects PRIMARY KEY (watch_id)
 )
 ;;
@@ -835,4 +848,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0023');
+INSERT INTO "alembic_version" VALUES('0024');

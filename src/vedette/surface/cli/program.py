@@ -69,7 +69,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ("list", "watches", "Watches, with risk, last outcome and due time."),
             ("due", "watches", "What is due now, most overdue first."),
             ("explain", "explain", "The recorded decision about a URL, with its reasons."),
-            ("why-not", "watches", "Why a URL was not looked at."),
+            ("why-not", "why_not", "Why a URL was not looked at."),
         ),
     ),
     (
