@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from vedette.app.process import this_process
 from vedette.contracts.errors import RefusedError
 from vedette.store.connection import make_folder
 from vedette.store.sqlite import StoreLock, Writer
@@ -27,7 +26,7 @@ def own_series(writer: Writer, directory: Path) -> Iterator[int]:
         if writer.take_series(number):
             lock = StoreLock(directory / f"lock-{worker_name(number)}")
             try:
-                lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
+                lock.take(this_process())
             except RefusedError:
                 writer.leave_series()
                 continue

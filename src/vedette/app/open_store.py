@@ -66,7 +66,7 @@ def alone(loaded: Loaded, path: StorePlace) -> Iterator[None]:
 def archive_of(loaded: Loaded, worker: str = "") -> Archive:
     """The archive as one worker writes it."""
     limit = loaded.config.evidence.segment_limit
-    return Archive(loaded.data / ARCHIVE, ArchiveSettings(worker=worker, segment_limit=limit))
+    return Archive(loaded.archive, ArchiveSettings(worker=worker, segment_limit=limit))
 
 
 def onion_names(config: Config, data: Path) -> OnionNames | None:

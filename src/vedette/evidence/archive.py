@@ -12,14 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
-from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
 from vedette.contracts.watch import ArchiveEntry, RecordKind, Segment, WrittenRecord
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName, is_full, next_name, order, worker_of
 from vedette.evidence import recovery
-from vedette.evidence.files import FULL, NO_FILES, Files, write_all
+from vedette.evidence.files import FULL, NO_FILES, ArchivePlace, Files, StorageAway, files_of, write_all
 from vedette.evidence.heads import HeadEvent, Heads
 from vedette.evidence.read_records import segment_name, segment_path
 from vedette.evidence.recovery import Damage, Recovery
@@ -81,11 +80,11 @@ class Archive:
     """Appends, syncs, undoes.  After `sync` only `committed` or `rollback` may follow."""
 
     def __init__(
-        self, directory: Path, settings: ArchiveSettings | None = None, files: Files | None = None
+        self, directory: ArchivePlace, settings: ArchiveSettings | None = None, files: Files | None = None
     ) -> None:
         self._directory = directory
         self._settings = settings or ArchiveSettings()
-        self._files = files or Files()
+        self._files = files or files_of(directory)
         self._current: dict[str, _File] = {}  # by retention class
         self._touched: dict[str, _File] = {}  # since the last commit
         self._newest: dict[str, tuple[SegmentName, bytes]] = {}  # before the current one: name and last head
@@ -113,7 +112,7 @@ class Archive:
         worker = self._settings.worker
         known = {segment.name: segment for segment in segments if (worker_of(segment.name) or "") == worker}
         try:
-            self._make_directory()
+            self._files.make_directory(self._directory)
             heads = Heads(self._directory, self._files, worker)
             disk = recovery.files_on_disk(self._directory, self._files, worker)
             blocking = recovery.blocking_damage(known, heads, disk)
@@ -245,11 +244,6 @@ class Archive:
             raise RuntimeError("recover() comes first")
         return self._heads
 
-    def _make_directory(self) -> None:
-        if not self._directory.exists():
-            self._directory.mkdir(mode=0o700, parents=True)
-            self._files.fsync_directory(self._directory.parent)
-
     def _take_up(
         self, known: dict[str, Segment], heads: Heads, blocking: list[Damage], now: datetime
     ) -> Recovery:
@@ -352,8 +346,7 @@ class Archive:
         if file.committed is None:
             if self._current.get(retention) is file:
                 del self._current[retention]
-            self._files.close(file.handle)
-            self._files.unlink(segment_path(self._directory, file.text))
+            self._files.discard(file.handle, segment_path(self._directory, file.text))
             return
         self._files.truncate(file.handle, file.committed.size)
         file.size = file.synced_size = file.committed.size
@@ -363,6 +356,8 @@ class Archive:
     def _undone(self, error: OSError) -> StoreError:
         self.rollback()
         where = f"cannot write the archive in {self._directory}: {error}; nothing of this group was kept"
+        if isinstance(error, StorageAway):
+            return StoreWaitError(f"{where}; nothing acknowledged is lost, the run goes on when it is back")
         if error.errno in FULL:
             return StoreWaitError(f"{where}; the disk is full: free space there and go on")
         if error.errno in NO_FILES:

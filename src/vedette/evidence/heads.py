@@ -15,16 +15,16 @@ import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
 from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName, is_worker, worker_of
-from vedette.evidence.files import FULL, NO_FILES, Files, write_all
+from vedette.evidence.files import FULL, NO_FILES, ArchivePlace, Files, StorageAway, files_of, write_all
 
 FILE_NAME = "HEADS"
 _LINE_LIMIT = 512  # a line of ours is about 250 bytes
@@ -70,7 +70,7 @@ class BadLine:
 class Heads:
     """Appends to HEADS.  One writer at a time; whoever holds the archive holds this."""
 
-    def __init__(self, directory: Path, files: Files, worker: str = "") -> None:
+    def __init__(self, directory: ArchivePlace, files: Files, worker: str = "") -> None:
         self.directory = directory
         self.worker = worker
         self.name = file_name(worker)
@@ -112,15 +112,21 @@ class Heads:
             self._chain = newest[-1].chain
             self.is_new = False
         if (size := self.files.size(self._path)) is not None:
-            self._size = _whole_lines(self._path, size)
+            self._size = size - _unfinished(
+                self.files.read_at(self._path, max(0, size - _LINE_LIMIT), _LINE_LIMIT)
+            )
 
     def _append(self, events: list[tuple[HeadEvent, Segment]], now: datetime) -> None:
         lines = _chained(events, now, self._chain)
         data = "".join(f"{line}\n" for line in lines).encode()
-        if self.files.size(self._path) != self._size:
-            raise StoreError(f"{self._path} was changed by someone else; stop the other process, start again")
         try:
+            if (self.files.size(self._path) or 0) != self._size:
+                raise StoreError(
+                    f"{self._path} was changed by someone else; stop the other process, start again"
+                )
             self._write(data)
+        except StorageAway as error:
+            raise StoreWaitError(f"cannot write {self._path}: {error}") from error
         except OSError as error:
             words = NO_MORE_FILES if error.errno in NO_FILES else "free space or check the disk"
             kind = StoreWaitError if error.errno in (*FULL, *NO_FILES) else StoreError
@@ -147,25 +153,22 @@ def file_name(worker: str) -> str:
     return f"{FILE_NAME}-{worker}" if worker else FILE_NAME
 
 
-def head_files(directory: Path) -> dict[str, str]:
+def head_files(directory: ArchivePlace) -> dict[str, str]:
     """The files of heads that are there: worker and name."""
-    names = sorted(path.name for path in directory.glob(f"{FILE_NAME}*"))
+    names = sorted(name for name in files_of(directory).sizes(directory) if name.startswith(FILE_NAME))
     workers = {name.removeprefix(FILE_NAME).removeprefix("-"): name for name in names}
     return {
         worker: name for worker, name in workers.items() if is_worker(worker) and file_name(worker) == name
     }
 
 
-def newest_heads(directory: Path, worker: str = "") -> list[HeadLine]:
+def newest_heads(directory: ArchivePlace, worker: str = "") -> list[HeadLine]:
     """The last line of each segment, newest last: what to print or publish.
 
     Quick, because every start needs it; whether all lines are right is for `read_heads` and `verify`.
     """
-    path = directory / file_name(worker)
-    if not path.exists():
-        return []
     newest: dict[bytes, bytes] = {}
-    with open(path, "rb") as file:
+    with suppress(FileNotFoundError), files_of(directory).reader(directory / file_name(worker)) as file:
         for raw in file:
             if len(fields := raw.split(b" ", 3)) == 4 and raw.endswith(b"\n"):
                 newest.pop(fields[2], None)
@@ -174,12 +177,9 @@ def newest_heads(directory: Path, worker: str = "") -> list[HeadLine]:
     return [line for line in lines if line is not None]
 
 
-def read_heads(directory: Path, worker: str = "") -> Iterator[HeadLine | BadLine]:
+def read_heads(directory: ArchivePlace, worker: str = "") -> Iterator[HeadLine | BadLine]:
     """Every line in order, checked.  After a bad line, the chain is taken up from the last good one."""
-    path = directory / file_name(worker)
-    if not path.exists():
-        return
-    with open(path, "rb") as file:
+    with suppress(FileNotFoundError), files_of(directory).reader(directory / file_name(worker)) as file:
         before, number = chain.GENESIS, 0
         while raw := file.readline(_LINE_LIMIT):
             number += 1
@@ -225,12 +225,9 @@ def _chained(events: list[tuple[HeadEvent, Segment]], at: datetime, before: byte
     return lines
 
 
-def _whole_lines(path: Path, size: int) -> int:
-    """The size without an unfinished last line."""
-    with open(path, "rb") as file:
-        file.seek(max(0, size - _LINE_LIMIT))
-        tail = file.read(_LINE_LIMIT)
-    return size - (len(tail) - tail.rfind(b"\n") - 1)
+def _unfinished(tail: bytes) -> int:
+    """The size of an unfinished last line."""
+    return len(tail) - tail.rfind(b"\n") - 1
 
 
 # HEADS as `verify` needs it: what was once written down about each segment.
@@ -241,7 +238,7 @@ _MARK = struct.Struct(">Q32s")  # packed: a year of HEADS is half a million line
 class Anchors:
     """All lines of HEADS, of all workers, by segment."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: ArchivePlace) -> None:
         self.problems: list[str] = []
         self.latest: dict[str, HeadLine] = {}
         self._marks: defaultdict[str, bytearray] = defaultdict(bytearray)

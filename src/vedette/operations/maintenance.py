@@ -6,16 +6,18 @@ The last two need the store for themselves: HEADS has one writer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from vedette.app.open_store import alone, archive_of
 from vedette.config.model import Loaded
+from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.watch import Segment
 from vedette.core.evidence.segments import day_is_over, expired, worker_of
+from vedette.evidence.files import StorageAway, files_of
 from vedette.evidence.heads import head_files
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.recovery import Damage, expire
@@ -25,7 +27,6 @@ from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
 from vedette.store.connection import StorePlace
-from vedette.store.migrate import ARCHIVE
 from vedette.store.operator import operating
 from vedette.store.sqlite import connect
 from vedette.store.text_index import FILE, opened
@@ -65,8 +66,9 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
     if is_trial:
         return _trial(loaded, path, now)
     text_cache = TextCache(loaded.data)
-    with alone(loaded, path):
+    with alone(loaded, path), _reached(loaded):
         over = _drop_segments(loaded, path, now)
+        _gather(loaded, path)
         with closing(connect(path, read_only=True)) as db:
             texts = retention.not_kept(db, text_cache.digests())
         text_cache.drop(texts)
@@ -154,7 +156,7 @@ def set_aside_damaged(installation: Installation, *, progress: Progress | None =
     loaded, now, path = installation.loaded, installation.now(), installation.store()
     damage: list[Damage] = []
     payloads = 0
-    with alone(loaded, path):
+    with alone(loaded, path), _reached(loaded):
         report = _verified(loaded, path, progress)
         broken = _broken_records(report)
         for worker in _workers(loaded, path):
@@ -195,19 +197,19 @@ def _workers(loaded: Loaded, path: StorePlace) -> list[str]:
     """All that ever wrote archive files here; the one engine of an embedded store has no name."""
     with closing(connect(path, read_only=True)) as db:
         named = (worker_of(segment.name) for segment in retention.segments(db))
-        return sorted({"", *head_files(loaded.data / ARCHIVE), *(one for one in named if one)})
+        return sorted({"", *head_files(loaded.archive), *(one for one in named if one)})
 
 
 def _verified(
     loaded: Loaded, path: StorePlace, progress: Progress | None, *, is_quick: bool = False
 ) -> Report:
-    with claims_of(path) as store:
+    with claims_of(path) as store, _reached(loaded):
 
         def read() -> Claims:
             store.hold()
             return Claims(store.segments(), store.rows, store.blobs, store)
 
-        return verify(loaded.data / ARCHIVE, read, full=not is_quick, progress=progress)
+        return verify(loaded.archive, read, full=not is_quick, progress=progress)
 
 
 def _broken_records(report: Report) -> dict[str, list[int]]:
@@ -251,6 +253,25 @@ def _drop_series(worker: str, loaded: Loaded, path: StorePlace, now: datetime) -
     return over
 
 
+def _gather(loaded: Loaded, path: StorePlace) -> None:
+    """Files of a bucket that nobody appends to any more become one object each; so do heads, which nobody has open."""
+    place, files = loaded.archive, files_of(loaded.archive)
+    with closing(connect(path, read_only=True)) as db:
+        open_ones = {segment.name for segment in retention.segments(db) if segment.state == "open"}
+    for name in files.in_pieces(place):
+        if name.removesuffix(".warc.gz") not in open_ones:
+            files.gather(place / name)
+
+
+@contextmanager
+def _reached(loaded: Loaded) -> Iterator[None]:
+    """A bucket that is away, in words."""
+    try:
+        yield
+    except StorageAway as error:
+        raise StoreWaitError(f"{loaded.archive}: {error}") from None
+
+
 def _over(loaded: Loaded, segments: Iterable[Segment], now: datetime) -> list[Segment]:
     """What expired, and what an earlier call did not finish."""
     known = list(segments)
@@ -269,5 +290,4 @@ def _before(keep: timedelta | None, now: datetime) -> datetime | None:
 def _size(loaded: Loaded, name: str) -> int:
     if worker_of(name) is None:  # HEADS
         return 0
-    path = segment_path(loaded.data / ARCHIVE, name)
-    return path.stat().st_size if path.exists() else 0
+    return files_of(loaded.archive).size(segment_path(loaded.archive, name)) or 0
