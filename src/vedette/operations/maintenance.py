@@ -30,6 +30,7 @@ from vedette.store.connection import StorePlace
 from vedette.store.operator import operating
 from vedette.store.sqlite import connect
 from vedette.store.text_index import FILE, opened
+from vedette.store.text_index_postgres import PostgresTextIndex
 
 Progress = Callable[[int, int], None]
 _IN_FILES = (
@@ -81,11 +82,17 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
                 break
         with operating(path) as db:
             versions = retention.drop_versions(db)
-        if isinstance(path, Path) and (loaded.data / FILE).exists():
-            with opened(loaded.data, path) as index:
-                while index.drop_gone():
-                    pass
+        _forget_words(loaded, path)
     return Collected(segments=tuple(over), ledger=dropped, texts=len(texts), versions=versions)
+
+
+def _forget_words(loaded: Loaded, path: StorePlace) -> None:
+    """What is gone is found no more."""
+    if isinstance(path, Path) and not (loaded.data / FILE).exists():
+        return
+    with opened(loaded.data, path) if isinstance(path, Path) else closing(PostgresTextIndex(path)) as index:
+        while index.drop_gone():
+            pass
 
 
 def collected_json(done: Collected) -> dict[str, object]:
