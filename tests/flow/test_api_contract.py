@@ -20,7 +20,11 @@ EXAMPLES = 2  # of each call
 # "watched already".
 SKIPPED = {"positive_data_acceptance"}
 ENDLESS = "/events$"  # an answer that never ends; tests/stages/test_http_api.py reads it
-NO_NAMES = {"nameservers": ["127.0.0.1:9"], "connect_timeout": "1s", "total_timeout": "2s"}  # nothing goes out
+NO_NAMES = {
+    "nameservers": ["127.0.0.1:9"],
+    "connect_timeout": "1s",
+    "total_timeout": "2s",
+}  # nothing goes out
 
 
 class Served:
