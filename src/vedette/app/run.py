@@ -7,7 +7,7 @@ import gc
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy.ma  # noqa: F401  np.unique reads it when it is first called: then there may be no file left to open
@@ -365,7 +365,8 @@ def _hunt(
         return None
     reader = HuntReader(opened.writer.connection, opened.pick.clause())
     options = hunt_options(config, hunting, fitted=reader.weights())
-    return GuardedHunter(lambda: Hunter(reader, options, ids.next), problem).hunt
+    options = replace(options, looks=facts.request.max_visits)
+    return GuardedHunter(lambda now: Hunter(reader, options, ids.next, now), problem).hunt
 
 
 @asynccontextmanager
