@@ -24,6 +24,7 @@ from vedette.core.filters.line_steps import FilteredLines, filter_lines
 from vedette.extract.fields import Unreadable, read_json, safe_xml_parser, steps, value_fields, xml_fields
 from vedette.extract.outline import blocks_of, blocks_of_parts
 from vedette.extract.scope import INVISIBLE, fold
+from vedette.extract.stated_prices import stated_prices
 
 K = FilterKind
 MARK = "data-vedette-kept"
@@ -42,6 +43,7 @@ WORKS_ON = {
     K.XPATH: "HTML pages and XML",
     K.REMOVE_XPATH: "HTML pages and XML",
     K.JSONPATH: "JSON",
+    K.PRICE: "HTML pages",
 }
 JSONS = (ContentClass.JSON, ContentClass.JSON_LD)
 INSTEAD = {ContentClass.XML: "xpath", ContentClass.JSON: "jsonpath", ContentClass.JSON_LD: "jsonpath"}
@@ -103,9 +105,10 @@ def misplaced(filters: PageFilters, kind: ContentClass) -> str:
 
 def chosen_html(tree: LexborHTMLParser, base: str, filters: PageFilters) -> FilteredLines:
     """The lines of what the steps leave of a page.  The tree is cut."""
+    prices = stated_prices(tree) if any(step.kind is K.PRICE for step in filters.elements) else []
     tree.strip_tags(INVISIBLE)
     try:
-        kept = _Chosen(tree)
+        kept = _Chosen(tree, prices=prices)
         for step in filters.elements:
             kept = kept.after(step)
         return filter_lines(kept.blocks(base), filters)
@@ -156,6 +159,7 @@ class _Chosen:
     tree: LexborHTMLParser
     nodes: list[LexborNode] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    prices: list[str] = field(default_factory=list)  # that the page states
     is_whole: bool = True
 
     def after(self, step: FilterStep) -> _Chosen:
@@ -165,7 +169,16 @@ class _Chosen:
             return self._css(step)
         if step.kind is K.REMOVE:
             return self._without(step)
+        if step.kind is K.PRICE:
+            return self._priced(step)
         return self._xpath(step)
+
+    def _priced(self, step: FilterStep) -> _Chosen:
+        if not self.prices:
+            raise Unmatched(
+                f"`{step}`: the page states no price (JSON-LD, microdata, OpenGraph); choose it with css"
+            )
+        return _Chosen(self.tree, texts=self.prices, is_whole=False)
 
     def blocks(self, base: str) -> tuple[Block, ...]:
         if self.is_whole:

@@ -68,6 +68,8 @@ def _check_order(steps: tuple[FilterStep, ...]) -> None:
             )
             raise ConfigError(f"filters.{number}.{step.kind}: {words}")
     kinds = {step.kind for step in steps}
+    if K.PRICE in kinds and kinds & (ELEMENTS - {K.PRICE}):
+        raise ConfigError("filters: price reads the whole page; leave out the other steps that choose of it")
     if K.JSONPATH in kinds and kinds & (ELEMENTS - {K.JSONPATH}):
         raise ConfigError("filters: jsonpath reads JSON, css and xpath read pages; a document is one of them")
 
@@ -168,6 +170,7 @@ def _told(value: str, where: str) -> None:
 
 CHECKS: dict[FilterKind, Callable[[str, str], Any]] = {
     K.JSONPATH: _paths,
+    K.PRICE: _one_of(*SWITCHES),
     K.KEEP: _text,
     K.IGNORE: _text,
     K.REGEX: lambda value, where: compile_pattern(where, value),
@@ -191,6 +194,7 @@ EXAMPLES: dict[FilterKind, str] = {
     K.CSS: ".price",
     K.XPATH: "//td[2]",
     K.JSONPATH: "$.items[*].price",
+    K.PRICE: "true",
     K.REMOVE: ".advert, nav",
     K.REMOVE_XPATH: "//footer",
     K.KEEP: "EUR",
