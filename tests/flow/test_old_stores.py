@@ -45,7 +45,7 @@ FROZEN = {
     "0018_feed_addresses.py": "d1e3562cefbff045a5f1dd7c30bbd754858d7b47ed2062c3e2a42f830d93fa93",
     "0019_long_lists.py": "3e04c7dc052990623f53eb3b7b660cd37fcd2a0a9cb4ea69d609a1b8bb8d6ce9",
     "0020_links_and_reports.py": "8d5aee4135c85e794f1f0d93526c18c8e2da0a408ee8ed83e6c6f8c9e2848af7",
-    "0024_line_of_looks.py": "d93698fb9ab9e3ee8e451460b4153ef2f392ea47bebd5307656d85565b1b1d82",
+    "0024_line_of_looks.py": "0d674556351649e7eeb211b4f3991e326164aea13872baa1a913a5b15981bdcc",
 }
 
 
