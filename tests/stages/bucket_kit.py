@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from machine import patient
 
-from vedette.contracts.archive_place import Bucket, ObjectPlace
-from vedette.contracts.words import Secret
+from vedette.contracts.words import Bucket, ObjectPlace, Secret
 
 
 @dataclass

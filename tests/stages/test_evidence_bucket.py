@@ -13,9 +13,9 @@ from bucket_kit import BucketServer, bucket_server
 from evidence_kit import NOON, SMALL, Database, keep, located, sample, visit
 from warcio.archiveiterator import ArchiveIterator
 
-from vedette.contracts.archive_place import ObjectPlace
 from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreError, StoreWaitError
+from vedette.contracts.words import ObjectPlace
 from vedette.evidence import object_files
 from vedette.evidence.archive import Archive
 from vedette.evidence.files import Files, StorageAway, files_of, write_all

@@ -17,7 +17,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, InstanceOf, ValidationError
 
-from vedette.config.archive_storage import AMAZON, BUCKET, object_place
 from vedette.config.problems import Place, tell_problems
 from vedette.config.sections import (
     VARIABLES,
@@ -38,6 +37,8 @@ from vedette.config.sections import (
     TrapsConfig,
 )
 from vedette.config.values import (
+    AMAZON,
+    BUCKET,
     MAIN,
     STORE,
     Day,
@@ -51,6 +52,7 @@ from vedette.config.values import (
     Tag,
     data_folder,
     notices,
+    object_place,
     parse_day,
     parse_duration,
     parse_frequency,
@@ -59,11 +61,10 @@ from vedette.config.values import (
     with_profile,
 )
 from vedette.config.values import VARIABLES as DATABASES
-from vedette.contracts.archive_place import ObjectPlace
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.sql_connection import PostgresAddress
-from vedette.contracts.words import NodeRole, Risk, Secret
+from vedette.contracts.words import NodeRole, ObjectPlace, Risk, Secret
 from vedette.core.limits.memory_budget import DEFAULT as DEFAULT_MEMORY
 from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
 

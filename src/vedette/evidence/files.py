@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from vedette.contracts.archive_place import ObjectPlace
 from vedette.contracts.errors import StoreError
+from vedette.contracts.words import ObjectPlace
 
 ArchivePlace: TypeAlias = Path | ObjectPlace
 FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -24,7 +24,7 @@ import obstore
 from obstore import exceptions
 from obstore.store import S3Store
 
-from vedette.contracts.archive_place import Bucket, ObjectPlace
+from vedette.contracts.words import Bucket, ObjectPlace
 from vedette.evidence.files import ArchivePlace, Files, StorageAway
 
 PARTS = ".parts"
