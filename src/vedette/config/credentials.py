@@ -41,7 +41,7 @@ def check_credentials(fetch: Mapping[str, Any], where: str) -> None:
         if not _is_token(name):
             raise ConfigError(f"{where}fetch.cookies.{name}: no cookie can have this name")
     proxy = fetch.get("proxy") or ""
-    if not proxy.startswith(ENV) and urlsplit(proxy).password:
+    if not proxy.startswith(ENV) and _password(proxy):
         raise ConfigError(
             f"{where}fetch.proxy: a password in it would be in the store; put the whole address into an "
             f"environment variable and write env:VARIABLE"
@@ -119,11 +119,19 @@ def _kept_from_answers(values: Mapping[str, Any]) -> Iterator[str]:
         spelled = {value, quote(value, safe=""), quote_plus(value), base64.b64encode(value.encode()).decode()}
         spelled |= {html.escape(value), html.escape(value, quote=False)}
         spelled |= {json.dumps(value, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)}
-        password = urlsplit(value).password if "://" in value else None
+        password = _password(value)
         spelled |= {password} if password else set()
         yield from (Secret(one) for one in spelled if len(one) >= LEAST)
     if values.get("basic_auth"):
         yield Secret(_basic(values["basic_auth"]).removeprefix("Basic "))
+
+
+def _password(address: str) -> str | None:
+    """The password inside an address.  None also where it is no address: whoever uses it says so."""
+    try:
+        return urlsplit(address).password if "://" in address else None
+    except ValueError:
+        return None
 
 
 def _named(value: Any) -> Iterator[str]:

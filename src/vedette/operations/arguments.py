@@ -14,6 +14,7 @@ from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical, lane_of, too_long
 
 TOLD = (ChangeState.CONFIRMED, ChangeState.REPORTED)  # changes that people are told of
+MARKS = ("useful", "noise", "none")  # what is said of changes
 LANES = ("engine", "provider", "run", "addr", "notify")  # kinds beside `host`
 
 
@@ -43,6 +44,13 @@ def a_risk(word: str | None, option: str) -> Risk | None:
         return Risk.parse(word)
     except ValueError:
         raise InputError(f"{option}: {unknown(option.strip('-'), word.upper(), Risk.__members__)}") from None
+
+
+def a_mark(word: str | None, option: str) -> str | None:
+    """What people say of changes, as a filter; `none`: what nobody marked."""
+    if word is None or word in MARKS:
+        return word
+    raise InputError(f"{option}: {unknown('mark', word, MARKS)}")
 
 
 def a_moment(text: str | None, option: str, now: datetime) -> datetime | None:
