@@ -39,7 +39,7 @@ def stock(tmp_path: Path) -> Stock:
     )
     rows = HuntRows(
         found=tuple((watch_id(url), "") for url in OPEN),
-        opened=tuple((watch_id(url), SourceId("hunt")) for url in OPEN),
+        opened=tuple((watch_id(url), SourceId("hunt"), ()) for url in OPEN),
         yields=(*yields, ("h2.example", HuntRecord(40, 0.0, 40))),
         state=HuntState(number=10),
     )

@@ -65,7 +65,6 @@ from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.store.compliance import ComplianceFile
 from vedette.store.hunt_rows import HuntReader, release
-from vedette.store.migrate import ARCHIVE
 from vedette.store.schedule_rows import ScheduleReader
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
@@ -221,7 +220,7 @@ class _Crawl:
         looker = self._looker(save)
         languages = config.extract.ocr_languages
         text_cache = TextCache(self.loaded.data, reader_version(languages))
-        past = PastStates(reader, self.loaded.data / ARCHIVE)
+        past = PastStates(reader, self.loaded.archive)
         extract, waiting = config.extract, WaitingPages()
         return Assessor(
             looker=looker,

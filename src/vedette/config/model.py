@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, InstanceOf, ValidationError
 
+from vedette.config.archive_storage import AMAZON, BUCKET, object_place
 from vedette.config.problems import Place, tell_problems
 from vedette.config.sections import (
     VARIABLES,
@@ -58,6 +59,7 @@ from vedette.config.values import (
     with_profile,
 )
 from vedette.config.values import VARIABLES as DATABASES
+from vedette.contracts.archive_place import ObjectPlace
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.sql_connection import PostgresAddress
@@ -67,6 +69,7 @@ from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
+ARCHIVE_NAME = "archive"
 MOST_KEYS = 9  # of one provider
 ZONE = "UTC"  # spec 001/11.1 has Europe/Zagreb: `profile: croatia`
 __all__ = [
@@ -151,6 +154,9 @@ class ExtractConfig(Section):
 class EvidenceConfig(Section):
     retention: dict[str, Duration | None] = Field(default={"standard": None, "short": timedelta(days=30)})
     segment_limit: Size = 1024**3
+    storage: str = Field(default="", pattern=BUCKET)  # s3://bucket/prefix; empty: the data folder
+    endpoint: str = Field(default="", pattern=r"^(https?://\S+)?$")  # of an S3-compatible store
+    region: str = ""
     ledger: Duration | None = None
 
 
@@ -255,11 +261,17 @@ class Loaded(BaseModel):
     data: Path
     digest: str
     server: PostgresAddress | None = None  # None: the store is a file of the data folder
+    objects: InstanceOf[ObjectPlace] | None = None  # None: the archive is a folder of the data folder
 
     @property
     def store(self) -> Path | PostgresAddress:
-        """Where watches and evidence rows are; the archive is in the data folder."""
+        """Where watches and evidence rows are."""
         return self.server or self.data / STORE
+
+    @property
+    def archive(self) -> Path | ObjectPlace:
+        """Where the files of evidence are."""
+        return self.objects or self.data / ARCHIVE_NAME
 
 
 def load(path: Path | None = None, data: Path | None = None) -> Loaded:
@@ -276,7 +288,9 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
     text = json.dumps(config.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     server = server_of(_databases(), place)
-    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server)
+    kept = config.evidence
+    objects = object_place(kept.storage, kept.endpoint, kept.region, _environment(AMAZON))
+    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server, objects=objects)
 
 
 def data_origin(given: Path | None, loaded: Loaded) -> str:
@@ -458,7 +472,11 @@ def written(value: object) -> object:
 
 
 def _databases() -> dict[str, str]:
-    return {name: os.environ.get(name, "").strip() for name in DATABASES}
+    return _environment(DATABASES)
+
+
+def _environment(names: Iterable[str]) -> dict[str, str]:
+    return {name: os.environ.get(name, "").strip() for name in names}
 
 
 def _env_path(name: str) -> Path | None:

@@ -26,6 +26,7 @@ class Open(NamedTuple):
     risk: Risk
     source: SourceId = SourceId("")
     pull: float = 0.0  # the oddness of the best page that links to it, 0 to 1
+    words: tuple[str, ...] = ()  # of the link by which it was opened
 
 
 class Waiting(NamedTuple):
@@ -61,6 +62,7 @@ class EndedLook:
     at: datetime
     digest: bytes
     links: tuple[WatchId, ...] = ()
+    said: tuple[tuple[WatchId, tuple[str, ...]], ...] = ()  # words of these links
     page: PageFigures | None = None  # of a page that came for the first time
 
 
@@ -73,6 +75,7 @@ class OrderedLook:
     url: str
     seed: SourceId
     pull: float = 0.0
+    words: tuple[str, ...] = ()  # of the link by which it was opened
     is_prospect: bool = True  # false: a seed, which nobody chose
     is_due: bool = True  # false: beyond what this run may look at
     ordered_at: datetime | None = None  # as it is written; None: read from the store
@@ -117,7 +120,8 @@ class HuntRows:
     """What a hunt writes with a group."""
 
     found: tuple[tuple[WatchId, str], ...] = ()  # by this group, with their neighbourhoods; not open yet
-    opened: tuple[tuple[WatchId, SourceId], ...] = ()  # linked to by what was learned from, with its seed
+    # Linked to by what was learned from, with its seed and the words of the link.
+    opened: tuple[tuple[WatchId, SourceId, tuple[str, ...]], ...] = ()
     ordered: tuple[OrderedLook, ...] = ()  # new in the line
     came: tuple[EndedLook, ...] = ()  # ended, and not learned from yet
     done: tuple[WatchId, ...] = ()  # leave the line

@@ -182,6 +182,25 @@ def note_source(installation: Installation, what: str, words: str) -> SourceOrde
     return _ordered(installation, what, partial(operator.note_source, words=words), finds=True)
 
 
+def group_source(installation: Installation, what: str, words: str) -> SourceOrdered:
+    """The groups (tags) that a source is in, parted by commas; empty: in none."""
+    names = tuple(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
+    source_of(
+        {"url": "https://example.org/", "tags": list(names)}, origin="cli"
+    )  # says what is wrong with a name
+    if what in {str(one.id) for one in sources_of(installation.loaded.config)}:
+        raise RefusedError(f"--groups: source {what} stands in vedette.yaml; write its `tags` there")
+    return _ordered(installation, what, partial(operator.group_source, tags=names))
+
+
+def groups(installation: Installation) -> tuple[str, ...]:
+    """All that sources are in, by name."""
+    if not installation.has_store:
+        return ()
+    with installation.queries() as queries:
+        return tuple(sorted({tag for tags in queries.tags().values() for tag in tags}))
+
+
 def _all_sources(installation: Installation) -> list[SourceView]:
     found = views_not_taken_in(installation)
     if not found or installation.has_store:

@@ -16,13 +16,13 @@ from vedette.store.rows import from_ms, to_ms
 from vedette.store.statements import NOTHING, insert
 
 Statements = list[tuple[str, list[tuple[Any, ...]]]]
-ORDER = insert("hunt_looks", "turn watch_id url seed pull is_prospect".split(), conflict=NOTHING)
+ORDER = insert("hunt_looks", "turn watch_id url seed pull words is_prospect".split(), conflict=NOTHING)
 CHOOSE = "UPDATE prospects SET chosen_at = ? WHERE watch_id = ?"
 CAME = "UPDATE hunt_looks SET facts = ?, figures = ? WHERE watch_id = ?"
 DONE = "DELETE FROM hunt_looks WHERE watch_id = ?"
 _LINE = (
-    "SELECT l.turn, l.watch_id, l.url, l.seed, l.pull, l.is_prospect, w.due_at IS NOT NULL, l.facts, l.figures "
-    "FROM hunt_looks l JOIN watches w ON w.id = l.watch_id WHERE l.turn > 0 {pick}ORDER BY l.turn"
+    "SELECT l.turn, l.watch_id, l.url, l.seed, l.pull, l.words, l.is_prospect, w.due_at IS NOT NULL, l.facts, "
+    "l.figures FROM hunt_looks l JOIN watches w ON w.id = l.watch_id WHERE l.turn > 0 {pick}ORDER BY l.turn"
 )
 # Due, never looked at, and nobody chose them; of a store that has no line yet, also those that were chosen.
 _UNORDERED = (
@@ -77,26 +77,27 @@ def line_statements(rows: HuntRows) -> Statements:
 
 
 def _ordered_row(one: OrderedLook) -> tuple[Any, ...]:
-    return one.turn, one.watch, one.url, one.seed, one.pull, one.is_prospect
+    return one.turn, one.watch, one.url, one.seed, one.pull, " ".join(one.words), one.is_prospect
 
 
 def _came_row(look: EndedLook) -> tuple[Any, ...]:
     facts = [
         look.url, look.shown_url, look.source, int(look.risk), look.outcome.value, to_ms(look.at), look.digest.hex(),
-        list(look.links),
+        list(look.links), look.said,
     ]  # fmt: skip
     text = json.dumps(facts, separators=(",", ":"))
     return text, None if look.page is None else pack_figures(look.page), look.watch
 
 
 def _read_ordered(row: tuple[Any, ...]) -> OrderedLook:
-    turn, watch, url, seed, pull, is_prospect, is_due, facts, figures = row
+    turn, watch, url, seed, pull, words, is_prospect, is_due, facts, figures = row
     return OrderedLook(
         turn=turn,
         watch=WatchId(watch),
         url=url,
         seed=SourceId(seed),
         pull=pull,
+        words=tuple(words.split()),
         is_prospect=bool(is_prospect),
         is_due=bool(is_due),
         look=None if facts is None else _read_look(WatchId(watch), facts, figures),
@@ -104,7 +105,7 @@ def _read_ordered(row: tuple[Any, ...]) -> OrderedLook:
 
 
 def _read_look(watch: WatchId, facts: str, figures: bytes | None) -> EndedLook:
-    url, shown_url, source, risk, outcome, at, digest, links = json.loads(facts)
+    url, shown_url, source, risk, outcome, at, digest, links, said = json.loads(facts)
     return EndedLook(
         watch=watch,
         url=url,
@@ -115,5 +116,6 @@ def _read_look(watch: WatchId, facts: str, figures: bytes | None) -> EndedLook:
         at=from_ms(at),
         digest=bytes.fromhex(digest),
         links=tuple(map(WatchId, links)),
+        said=tuple((WatchId(target), tuple(words)) for target, words in said),
         page=None if figures is None else unpack_figures(figures),
     )

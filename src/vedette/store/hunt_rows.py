@@ -32,7 +32,7 @@ from vedette.store.statements import NOTHING, insert, looked_at, upsert
 
 # Open: found and never looked at.  What its source's pause put to rest, nobody chooses.
 NEW_PROSPECT = insert("prospects", ["watch_id", "place"], conflict=NOTHING)
-OPEN_PROSPECT = "UPDATE prospects SET seed = ? WHERE watch_id = ? AND seed IS NULL"
+OPEN_PROSPECT = "UPDATE prospects SET seed = ?, words = ? WHERE watch_id = ? AND seed IS NULL"
 CHOOSE_WATCH = (
     f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND merged_into IS NULL AND {looked_at}"
 )
@@ -51,10 +51,11 @@ YIELDS_BY_PLACE = f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place IN
 PROSPECTS_BY_ID = "SELECT watch_id, pull, COALESCE(seed, '') FROM prospects WHERE watch_id IN ({marks})"
 RICH_PLACES = (
     f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE found > 0 AND place LIKE '%/%' "
-    "AND place NOT LIKE 'seed:%'"
+    "AND place NOT LIKE 'seed:%' AND place NOT LIKE 'word:%'"
 )
 _OPEN = (
-    "SELECT w.id, w.url, w.risk, p.seed, p.pull FROM prospects p {by}JOIN watches w ON w.id = p.watch_id "
+    "SELECT w.id, w.url, w.risk, p.seed, p.pull, COALESCE(p.words, '') FROM prospects p {by}"
+    "JOIN watches w ON w.id = p.watch_id "
     "JOIN sources s ON s.id = w.source_id WHERE {which} AND p.seed IS NOT NULL AND p.chosen_at IS NULL "
     "AND w.due_at IS NULL "
     "AND (p.not_before IS NULL OR p.not_before <= ?) "
@@ -75,7 +76,8 @@ END_RELEASED = (
 )
 BEST_HOSTS = (
     f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place <> '' AND place NOT LIKE '%/%' "
-    "AND place NOT LIKE 'seed:%' AND place <> 'link:' ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
+    "AND place NOT LIKE 'seed:%' AND place NOT LIKE 'word:%' AND place <> 'link:' "
+    "ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
 )
 SEEDS = (
     f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place LIKE 'seed:%' "
@@ -224,7 +226,8 @@ class HuntReader(LineReader):
         query = _OPEN.format(by=by, which=which, order=order, pick=self._pick)
         rows = self._db.execute(query, given)
         return [
-            Open(WatchId(i), url, Risk(risk), SourceId(source), pull) for i, url, risk, source, pull in rows
+            Open(WatchId(i), url, Risk(risk), SourceId(source), pull, tuple(words.split()))
+            for i, url, risk, source, pull, words in rows
         ]
 
 
@@ -245,7 +248,7 @@ def hunt_statements(rows: HuntRows) -> Statements:
         (NEW_PROSPECT, list(rows.found)),
         (END_PROSPECT, [(watch,) for watch in rows.ended]),
         (REOPEN, [(watch, to_ms(at), place, seed) for watch, at, place, seed in rows.reopened]),
-        (OPEN_PROSPECT, [(seed, watch) for watch, seed in rows.opened]),
+        (OPEN_PROSPECT, [(seed, " ".join(words), watch) for watch, seed, words in rows.opened]),
         (PULL, [(pull, watch, place) for watch, pull, place in rows.pulls]),
         (SAVE_YIELD, [(place, *record) for place, record in rows.yields]),
         (SAVE_HUNT, [] if state is None else [_state_row(state)]),

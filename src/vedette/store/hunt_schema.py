@@ -17,6 +17,7 @@ hunt_looks = Table(  # looks that a hunt ordered and has not learned from, in it
     Column("url", Text, nullable=False),
     Column("seed", String, nullable=False),
     Column("pull", Float, nullable=False),
+    Column("words", Text, nullable=False),
     Column("is_prospect", Boolean, nullable=False),  # false: a seed
     Column("facts", Text),  # what the look came to; null: it has not ended
     Column("figures", LargeBinary),  # of the page that came

@@ -161,6 +161,12 @@ def note_source(db: SqlConnection, source: SourceId, *, now: datetime, words: st
     _move(db, replace(known, registered=replace(known.registered, note=words)), now=now)
 
 
+def group_source(db: SqlConnection, source: SourceId, *, now: datetime, tags: tuple[str, ...]) -> None:
+    """The groups that it is in, in place of those that it was in."""
+    known = _known(db, source)
+    _move(db, replace(known, registered=replace(known.registered, tags=tags)), now=now)
+
+
 def _move(db: SqlConnection, source: Source, *, now: datetime) -> None:
     """A source that is there, with another word about it; its looks stay as they are."""
     options = dict(zip(SOURCE_COLUMNS, source_row(source, now=now), strict=True))["options"]

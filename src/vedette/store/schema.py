@@ -417,6 +417,7 @@ prospects = Table(  # found, never looked at, and looked at only if a hunt choos
     Column("place", Text, index=True),  # its neighbourhood
     Column("not_before", BigInteger),  # its look failed: open again from then on
     Column("seed", String),  # the source whose crawl came by it; null: nobody who links to it was judged yet
+    Column("words", Text),  # of the link by which it was opened
 )
 
 yields = Table(  # what first looks of hunts came to

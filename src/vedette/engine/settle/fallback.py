@@ -116,7 +116,7 @@ class GuardedHunter:
             ended = tuple(s.watch.id for s in settlements if s.job.watch.last_visit_at is None)
             rows = HuntRows(
                 found=tuple((one.id, "") for one in found),
-                opened=tuple((one.id, one.source) for one in found),
+                opened=tuple((one.id, one.source, ()) for one in found),
                 ended=ended,
                 done=looked_at,
             )

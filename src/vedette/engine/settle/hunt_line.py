@@ -95,5 +95,6 @@ def ended_look(settled: Settlement) -> EndedLook:
         at=at,
         digest=visit.digest or b"",
         links=tuple(dict.fromkeys((*settled.linked, *(one.id for one in settled.found)))),
+        said=settled.said,
         page=settled.figures,
     )

@@ -50,7 +50,7 @@ PULLED, RICH, OF_RICH = (
     1_500,
 )  # of these: what finds link to, and open ones of the best neighbourhoods
 KNOWN_PLACES = 200_000  # hosts and neighbourhoods held in memory: some 50 MB
-SEED, LINKED = "seed:", "link:"  # names of what is counted beside hosts and neighbourhoods
+SEED, LINKED, WORD = "seed:", "link:", "word:"  # names of what is counted beside hosts and neighbourhoods
 MOST_LINKS = 300  # of a page that are kept for the graph
 REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that at any time
 
@@ -96,7 +96,7 @@ class _Lessons:
     done: list[WatchId] = field(default_factory=list)  # left the line
     ended: list[WatchId] = field(default_factory=list)  # prospects that were looked at
     places: dict[str, None] = field(default_factory=dict)  # whose yields changed
-    opened: list[tuple[WatchId, SourceId]] = field(default_factory=list)
+    opened: dict[WatchId, tuple[SourceId, tuple[str, ...]]] = field(default_factory=dict)
     pulls: list[tuple[WatchId, float, str]] = field(default_factory=list)
     reopened: list[tuple[WatchId, datetime, str, SourceId]] = field(default_factory=list)
     revisits: list[DueNow] = field(default_factory=list)
@@ -162,7 +162,7 @@ class Hunter:
         return HuntRows(
             came=tuple(ended_look(s) for s in ours if s.watch.id in ended),
             done=tuple(lessons.done),
-            opened=tuple(dict(reversed(lessons.opened)).items()),
+            opened=tuple((watch, *rest) for watch, rest in lessons.opened.items()),
             ended=tuple(lessons.ended),
             reopened=tuple(lessons.reopened),
             yields=tuple((place, self._record(place)) for place in lessons.places),
@@ -187,20 +187,22 @@ class Hunter:
             self._rests_until = datetime.min.replace(tzinfo=UTC)
         for look in loose:
             pull, seed = known.get(look.watch, (0.0, look.source))
-            self._learn(
-                look, self._seen_as(look.url, seed or look.source, pull), look.watch in known, lessons
-            )
+            prospect = self._seen_as(Open(look.watch, look.url, look.risk, seed or look.source, pull))
+            self._learn(look, prospect, look.watch in known, lessons)
         while self._line.has_ended() and not self._is_turn_to_choose():
             one, look = self._line.take()
             lessons.done.append(look.watch)
             self._state = replace(self._state, learned=self._state.learned + 1)
-            self._learn(look, self._seen_as(one.url, one.seed, one.pull), one.is_prospect, lessons)
+            prospect = self._seen_as(Open(one.watch, one.url, look.risk, one.seed, one.pull, one.words))
+            self._learn(look, prospect, one.is_prospect, lessons)
         return lessons
 
     def _learn(self, look: EndedLook, prospect: Prospect, is_prospect: bool, lessons: _Lessons) -> None:
         page = None if self._odd is None else self._odd.judge(look, prospect.pull)
         decision = page.decision if page else None
-        lessons.opened += [(watch, SourceId(prospect.seed)) for watch in look.links]
+        said, seed = dict(look.said), SourceId(prospect.seed)
+        for watch in look.links:
+            lessons.opened.setdefault(watch, (seed, said.get(watch, ())))
         if page is not None and decision is not None:
             lessons.pages[look.watch] = page
             others = tuple(watch for watch in look.links if watch != look.watch)
@@ -275,6 +277,7 @@ class Hunter:
                 url=one.url,
                 seed=one.source,
                 pull=one.pull,
+                words=one.words,
                 is_due=False,
                 ordered_at=now,
             )
@@ -327,7 +330,7 @@ class Hunter:
         return answer.until or now if isinstance(answer, Wait) else now
 
     def _best(self, pool: Iterable[Open], most: int, now: datetime) -> list[Chosen]:
-        prospects = [self._seen_as(one.url, one.source, one.pull) for one in pool]
+        prospects = [self._seen_as(one) for one in pool]
         self._load(prospects)
         waiting = {one.watch: one.url for one in self._store.waiting(now=now)} | self._line.urls()
         turn = Turn(self._state.number, self._places(waiting.values()))
@@ -347,11 +350,10 @@ class Hunter:
             {one.watch: one for one in (*found, *rich, *self._store.pulled(PULLED, now=now))}.values()
         )
 
-    def _seen_as(self, url: str, source: SourceId, pull: float) -> Prospect:
-        prospect: Prospect = self._prospect(url)
-        if prospect.seed == source and prospect.pull == pull:
-            return prospect
-        return Prospect(prospect.url, prospect.host, prospect.neighbourhood, prospect.costs, source, pull)
+    def _seen_as(self, one: Open) -> Prospect:
+        known: Prospect = self._prospect(one.url)
+        words = tuple(dict.fromkeys((*one.words, *known.words)))
+        return Prospect(known.url, known.host, known.neighbourhood, known.costs, one.source, one.pull, words)
 
     def _due(self, one: Open, why: Chosen, now: datetime) -> DueNow:
         prospect, figures = why.prospect, why.figures
@@ -393,6 +395,8 @@ class Hunter:
         """Where a place is counted, and by which name."""
         if place.startswith(SEED):
             return self._yields.seeds, place.removeprefix(SEED)
+        if place.startswith(WORD):
+            return self._yields.words, place.removeprefix(WORD)
         return (self._yields.neighbourhoods if "/" in place else self._yields.hosts), place
 
     def _forget(self) -> None:
@@ -421,6 +425,7 @@ def _prospect_at(url: str, *, params: HuntParams) -> Prospect:
     return prospect_of(url, params, place=site_of(host_of(url)))
 
 
-def _names(prospect: Prospect) -> tuple[str, str, str]:
+def _names(prospect: Prospect) -> tuple[str, ...]:
     """Under which the store counts it."""
-    return prospect.host, prospect.neighbourhood, SEED + prospect.seed
+    words = (WORD + word for word in prospect.words)
+    return prospect.host, prospect.neighbourhood, SEED + prospect.seed, *words

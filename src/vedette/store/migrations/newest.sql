@@ -255,6 +255,7 @@ CREATE TABLE hunt_looks (
 	url TEXT NOT NULL, 
 	seed VARCHAR NOT NULL, 
 	pull FLOAT NOT NULL, 
+	words TEXT NOT NULL, 
 	is_prospect BOOLEAN NOT NULL, 
 	facts TEXT, 
 	figures BLOB, 
@@ -478,7 +479,7 @@ CREATE TABLE parked (
 ;;
 CREATE TABLE prospects (
 	watch_id INTEGER NOT NULL, 
-	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, seed VARCHAR, 
+	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, seed VARCHAR, words TEXT, 
 	CONSTRAINT pk_prospects PRIMARY KEY (watch_id)
 )
 ;;

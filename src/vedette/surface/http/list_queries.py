@@ -86,6 +86,7 @@ class ChangeQuery(_ListQuery):
 
     text: Word = Field(default=None, description="Part of the URL, the title or the summary.")
     source: Word = None
+    tag: Word = Field(default=None, description="Of sources with this tag.")
     url: Word = Field(default=None, description="Of this watch.")
     risk: RiskWord = Field(default=None, description="This and graver.")
     state: str | None = Field(default=None, pattern=f"^({STATES})$")
@@ -104,6 +105,7 @@ class ChangeQuery(_ListQuery):
                 watch = known_watch(installation, queries, self.url).id
         return ChangeFilter(
             source=self.source or None,
+            sources=installation.tagged(self.tag or None),
             risk=a_risk(self.risk, "--risk"),
             states=some_states(self.state, "--state"),
             since=a_moment(self.since or None, "--since", now),

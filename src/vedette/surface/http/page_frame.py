@@ -54,6 +54,7 @@ DONE = {
     "unmuted": "Its changes are told again.",
     "removed": "It is watched no more; its history stays.",
     "noted": "The note is kept.",
+    "grouped": "Its groups are kept; lists and feeds can be narrowed to one.",
     "filtered": "The filters hold from the next look on.",
     "said": "Your word is kept with the change and in the ledger.",
     "silenced": "The rule holds from the next look on, and the change is marked as noise.",

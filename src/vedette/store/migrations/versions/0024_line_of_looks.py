@@ -21,6 +21,7 @@ def upgrade() -> None:
         sa.Column("url", sa.Text(), nullable=False),
         sa.Column("seed", sa.String(), nullable=False),
         sa.Column("pull", sa.Float(), nullable=False),
+        sa.Column("words", sa.Text(), nullable=False),
         sa.Column("is_prospect", sa.Boolean(), nullable=False),
         sa.Column("facts", sa.Text()),
         sa.Column("figures", sa.LargeBinary()),
@@ -29,6 +30,7 @@ def upgrade() -> None:
         if_not_exists=True,
     )
     op.add_column("prospects", sa.Column("seed", sa.String()))
+    op.add_column("prospects", sa.Column("words", sa.Text()))
     op.execute(
         "UPDATE prospects SET seed = (SELECT w.source_id FROM watches w WHERE w.id = prospects.watch_id)"
     )
