@@ -18,12 +18,12 @@ from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
+from vedette.config.pace_policies import lane_policies
 from vedette.config.policies import (
     check_config,
     classifier,
     due_rule,
     fetch_settings,
-    lane_policies,
     retry_rule,
     screens,
     sources_of,

@@ -255,6 +255,15 @@ change_numbers = Table(  # what people call a change by: given once, in the orde
     Column("change_id", BigInteger, nullable=False, unique=True),
 )
 
+change_marks = Table(  # what people say of a change
+    "change_marks",
+    metadata,
+    Column("change_id", Id, primary_key=True, autoincrement=False),
+    Column("word", String, nullable=False, index=True),  # useful | noise
+    Column("who", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
 ledger = Table(
     "ledger",
     metadata,

@@ -76,6 +76,14 @@ CREATE TABLE backgrounds (
 	CONSTRAINT pk_backgrounds PRIMARY KEY (id)
 )
 ;;
+CREATE TABLE change_marks (
+	change_id INTEGER NOT NULL, 
+	word VARCHAR NOT NULL, 
+	who VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	CONSTRAINT pk_change_marks PRIMARY KEY (change_id)
+)
+;;
 CREATE TABLE change_numbers (
 	number INTEGER NOT NULL, 
 	change_id BIGINT NOT NULL, 
@@ -684,6 +692,8 @@ CREATE TABLE yields (
 )
 ;;
 CREATE INDEX ix_alerts_subject ON alerts (subject)
+;;
+CREATE INDEX ix_change_marks_word ON change_marks (word)
 ;;
 CREATE INDEX ix_changes_observed_at ON changes (observed_at)
 ;;
