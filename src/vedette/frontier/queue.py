@@ -114,7 +114,8 @@ class Frontier:
         """When the next lane becomes due.  None: nothing is scheduled."""
         while self._dues:
             due_at, lane = self._dues[0]
-            if self._queues[lane].due_at() == due_at:
+            queue = self._queues.get(lane)
+            if queue is not None and queue.due_at() == due_at:
                 return due_at
             heapq.heappop(self._dues)
         return None
@@ -163,7 +164,9 @@ class Frontier:
         asks: list[Ask] = []
         while line and room > 0:
             lane = heapq.heappop(line)[2]
-            queue = self._queues[lane]
+            queue = self._queues.get(lane)
+            if queue is None or not queue.is_lined_up:  # it was given to another worker
+                continue
             queue.is_lined_up, queue.is_asking = False, True
             gap = gap_of(lane)
             most = self._most if not gap else max(1, min(self._most, int(HORIZON / gap)))

@@ -31,6 +31,7 @@ WRITERS, ENGINE = (
     0x76656474,
     0x76656475,
 )  # classes of our advisory locks: a transaction that writes, a whole run
+_ENGINE_LOCK, _SHARED_LOCK = "pg_advisory_lock", "pg_advisory_lock_shared"
 _LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
 # Transactions as the store begins them.  The lock is what BEGIN IMMEDIATE is in SQLite.
 _BEGINS = {
@@ -101,7 +102,7 @@ class PostgresConnection:
         self._address = address
         self._read_only = read_only
         self._names = names
-        self._is_engine = False
+        self._engine_lock = ""  # that this session has; empty: none
         self._db = self._opened()
 
     @classmethod
@@ -160,10 +161,14 @@ class PostgresConnection:
     def close(self) -> None:
         self._db.close()
 
-    def take_engine_lock(self) -> None:
-        """One engine per store, on whichever machine.  The lock is of this session, and of one that replaces it."""
-        _take_engine_lock(self._db, self._address)
-        self._is_engine = True
+    def take_engine_lock(self, *, is_shared: bool = False) -> None:
+        """One engine per store, on whichever machine, or workers beside each other.
+
+        The lock is of this session, and of one that replaces it.
+        """
+        lock = _SHARED_LOCK if is_shared else _ENGINE_LOCK
+        _take_engine_lock(self._db, self._address, lock)
+        self._engine_lock = lock
 
     def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
         db = open_session(self._address)
@@ -172,8 +177,8 @@ class PostgresConnection:
             db.execute(_plain("SET default_transaction_read_only = on"))
         if self._names:
             db.row_factory = _named
-        if self._is_engine:
-            _take_engine_lock(db, self._address)
+        if self._engine_lock:
+            _take_engine_lock(db, self._address, self._engine_lock)
         return db
 
 
@@ -202,11 +207,11 @@ def with_our_types(db: psycopg.Connection[tuple[Any, ...]]) -> psycopg.Connectio
     return db
 
 
-def _take_engine_lock(db: psycopg.Connection[tuple[Any, ...]], address: PostgresAddress) -> None:
+def _take_engine_lock(db: psycopg.Connection[tuple[Any, ...]], address: PostgresAddress, lock: str) -> None:
     """A session that has just been closed still has its lock for a moment."""
     try:
         db.execute(_plain(f"SET lock_timeout = {ENDING_MS}"))
-        db.execute(_plain(f"SELECT pg_advisory_lock({ENGINE}, hashtext(current_schema()))"))
+        db.execute(_plain(f"SELECT {lock}({ENGINE}, hashtext(current_schema()))"))
     except errors.LockNotAvailable:
         holder = db.execute(_plain(_HOLDER)).fetchone()
         raise RefusedError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -160,6 +160,13 @@ class Engine:
             self._hunt_at = group.hunt.again_at or self._hunt_at
         self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
+        self._wakes.news.set()
+
+    def on_lost(self, looks: Sequence[Settlement]) -> None:
+        """These are in no store, and never will be: their lanes were another's."""
+        self._unsettled -= len(looks)
+        for settled in looks:
+            self.parts.memory.free(settled.job.watch.id)
         self._wakes.news.set()
 
     def on_paused(self, is_paused: bool) -> None:
