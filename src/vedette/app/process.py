@@ -57,10 +57,10 @@ def signals(stop: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def locked(data: Path, name: str = ENGINE_LOCK, *, doing: str = "") -> Iterator[None]:
-    """Hold a lock of the data folder.  StoreError names who has it."""
+def locked(data: Path, name: str = ENGINE_LOCK, *, doing: str = "", shared: bool = False) -> Iterator[None]:
+    """Hold a lock of the data folder, alone or with others that share it.  StoreError names who has it."""
     lock = StoreLock(data / name)
-    lock.take(f"pid {os.getpid()} on {socket.gethostname()}{doing}")
+    lock.take(f"pid {os.getpid()} on {socket.gethostname()}{doing}", shared=shared)
     try:
         yield
     finally:

@@ -14,9 +14,9 @@ from pathlib import Path
 from vedette.contracts.errors import StoreError
 from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import chain
-from vedette.core.evidence.segments import SegmentName
+from vedette.core.evidence.segments import worker_of
 from vedette.evidence.files import Files
-from vedette.evidence.heads import FILE_NAME, HeadEvent, Heads
+from vedette.evidence.heads import HeadEvent, Heads
 from vedette.evidence.read_records import UnreadableRecord, read_start, segment_path
 
 SUFFIX = ".warc.gz"
@@ -56,7 +56,7 @@ def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[st
     """What makes it unsafe to write on: the segments to be continued, and a database older than HEADS."""
     found = _short((segment for segment in known.values() if segment.state == "open"), disk)
     if heads.is_new and known:
-        found.append(Damage(FILE_NAME, "is missing or empty, yet the database knows segments"))
+        found.append(Damage(heads.name, "is missing or empty, yet the database knows segments"))
     for name, line in heads.latest.items():
         if line.event is HeadEvent.DAMAGED or name in ("-", SEALS):
             continue
@@ -96,17 +96,17 @@ def lasting_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[str
     return _short((one for one in known.values() if one.state == "closed" and one.name not in gone), disk)
 
 
-def files_on_disk(directory: Path, files: Files) -> dict[str, int]:
-    """Every file that carries a name of ours, with its size."""
+def files_on_disk(directory: Path, files: Files, worker: str) -> dict[str, int]:
+    """Every file that carries a name of this worker's series, with its size."""
     names = (path.name.removesuffix(SUFFIX) for path in directory.glob(f"*{SUFFIX}"))
-    ours = sorted(name for name in names if SegmentName.parse(name) is not None)
+    ours = sorted(name for name in names if worker_of(name) == worker)
     return {name: files.size(segment_path(directory, name)) or 0 for name in ours}
 
 
-def set_orphans_aside(directory: Path, files: Files, known: Collection[str]) -> tuple[str, ...]:
+def set_orphans_aside(heads: Heads, known: Collection[str]) -> tuple[str, ...]:
     """Renames files that were never committed.  Nothing is deleted: that is for people to do."""
-    orphans = []
-    for name in files_on_disk(directory, files):
+    orphans, directory, files = [], heads.directory, heads.files
+    for name in files_on_disk(directory, files, heads.worker):
         if name not in known:
             path = segment_path(directory, name)
             target = _free_name(path)

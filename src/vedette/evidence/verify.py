@@ -127,8 +127,8 @@ def verify(
     done, total = 0, sum(segment.size for segment in segments)
     before: Segment | None = None
     for segment in segments:
-        if before is not None and before.retention != segment.retention:
-            before = None
+        if before is not None and order(before)[:2] != order(segment)[:2]:
+            before = None  # of another series
         check = _SegmentCheck(directory, segment, claims, anchors, report)
         for position in check.run(before, full):
             if progress is not None:
@@ -141,8 +141,8 @@ def verify(
 def _check_heads(anchors: Anchors, names: set[str], report: Report) -> None:
     for words in anchors.problems:
         report.add(ProblemKind.HEADS, "", None, words)
-    if names and anchors.is_missing:
-        report.add(ProblemKind.HEADS, "", None, "HEADS is missing or empty")
+    for file in anchors.missing(names):
+        report.add(ProblemKind.HEADS, "", None, f"{file} is missing or empty")
     for name in sorted(anchors.latest.keys() - names):
         if anchors.tombstone(name) is None:
             report.add(ProblemKind.SEGMENT, name, None, "HEADS has this segment, the database does not")

@@ -21,7 +21,7 @@ from vedette.app.process import locked
 from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreError
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.evidence.files import FULL
-from vedette.evidence.heads import FILE_NAME
+from vedette.evidence.heads import head_files
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.text_cache import FOLDER
 from vedette.evidence.verify import Claims, Report, verify
@@ -131,10 +131,9 @@ def _fresh_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 def _copy_heads(source: Path, target: Path) -> None:
     """Whole lines; the last one may be under way."""
-    path = source / FILE_NAME
-    if path.exists():
-        data = path.read_bytes()
-        _write(target / FILE_NAME, data[: data.rfind(b"\n") + 1])
+    for name in head_files(source).values():
+        data = (source / name).read_bytes()
+        _write(target / name, data[: data.rfind(b"\n") + 1])
 
 
 def _copy_database(source: Path, target: Path, progress: Progress) -> None:

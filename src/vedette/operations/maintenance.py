@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vedette.app.process import locked
+from vedette.app.open_store import alone, archive_of
 from vedette.config.model import Loaded
 from vedette.contracts.watch import Segment
-from vedette.core.evidence.segments import day_is_over, expired
-from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.core.evidence.segments import day_is_over, expired, worker_of
+from vedette.evidence.heads import head_files
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.recovery import Damage, expire
 from vedette.evidence.text_cache import TextCache
@@ -65,7 +65,7 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
     if is_trial:
         return _trial(loaded, path, now)
     text_cache = TextCache(loaded.data)
-    with locked(loaded.data):
+    with alone(loaded, path):
         over = _drop_segments(loaded, path, now)
         with closing(connect(path, read_only=True)) as db:
             texts = retention.not_kept(db, text_cache.digests())
@@ -152,31 +152,50 @@ def set_aside_damaged(installation: Installation, *, progress: Progress | None =
     asked without condition at its next look, so it is kept anew.
     """
     loaded, now, path = installation.loaded, installation.now(), installation.store()
-    with locked(loaded.data):
+    damage: list[Damage] = []
+    payloads = 0
+    with alone(loaded, path):
         report = _verified(loaded, path, progress)
         broken = _broken_records(report)
-        archive = _archive(loaded)
-        with operating(path) as db:
-            known = retention.segments(db)
-            also = [Damage(name, _count(numbers)) for name, numbers in broken.items()]
-            found = archive.recover(known, now=now, set_aside_damaged=True, also=also)
-        damaged = {one.segment for one in found.damage}
-        payloads = 0
-        with operating(path) as db:
-            retention.save_segments(db, archive.sync())
-            for name in damaged:
-                payloads += retention.forget_payloads(db, name, beyond=_size(loaded, name))
-                payloads += retention.forget_records(db, name, broken.get(name, ()))
-        archive.committed(now)
-        archive.close(now)
+        for worker in _workers(loaded, path):
+            found, lost = _set_aside_of(worker, loaded, path, broken, now)
+            damage += found
+            payloads += lost
+    damaged = {one.segment for one in damage}
     return SetAside(
-        damage=found.damage,
+        damage=tuple(damage),
         payloads=payloads,
         before=tuple(
             sorted({one.segment for one in report.problems if one.kind in _IN_FILES} - damaged - {""})
         ),
         others=sum(count for kind, count in report.found.items() if kind not in _IN_FILES),
     )
+
+
+def _set_aside_of(
+    worker: str, loaded: Loaded, path: StorePlace, broken: dict[str, list[int]], now: datetime
+) -> tuple[tuple[Damage, ...], int]:
+    """One series of files: what is damaged, and how many payloads were lost with it."""
+    archive = archive_of(loaded, worker)
+    also = [Damage(name, _count(numbers)) for name, numbers in broken.items() if worker_of(name) == worker]
+    with operating(path) as db:
+        found = archive.recover(retention.segments(db), now=now, set_aside_damaged=True, also=also)
+    payloads = 0
+    with operating(path) as db:
+        retention.save_segments(db, archive.sync())
+        for name in {one.segment for one in found.damage}:
+            payloads += retention.forget_payloads(db, name, beyond=_size(loaded, name))
+            payloads += retention.forget_records(db, name, broken.get(name, ()))
+    archive.committed(now)
+    archive.close(now)
+    return found.damage, payloads
+
+
+def _workers(loaded: Loaded, path: StorePlace) -> list[str]:
+    """All that ever wrote archive files here; the one engine of an embedded store has no name."""
+    with closing(connect(path, read_only=True)) as db:
+        named = (worker_of(segment.name) for segment in retention.segments(db))
+        return sorted({"", *head_files(loaded.data / ARCHIVE), *(one for one in named if one)})
 
 
 def _verified(
@@ -206,7 +225,11 @@ def _count(numbers: list[int]) -> str:
 
 
 def _drop_segments(loaded: Loaded, path: StorePlace, now: datetime) -> list[Segment]:
-    archive = _archive(loaded)
+    return [one for worker in _workers(loaded, path) for one in _drop_series(worker, loaded, path, now)]
+
+
+def _drop_series(worker: str, loaded: Loaded, path: StorePlace, now: datetime) -> list[Segment]:
+    archive = archive_of(loaded, worker)
     with operating(path) as db:
         archive.recover(retention.segments(db), now=now)
     archive.roll(now)
@@ -214,7 +237,7 @@ def _drop_segments(loaded: Loaded, path: StorePlace, now: datetime) -> list[Segm
         retention.save_segments(db, archive.sync())
     archive.committed(now)
     with operating(path) as db:
-        known = retention.segments(db)
+        known = [one for one in retention.segments(db) if (worker_of(one.name) or "") == worker]
 
     def commit(state: Segment) -> None:
         with operating(path) as db:
@@ -244,11 +267,7 @@ def _before(keep: timedelta | None, now: datetime) -> datetime | None:
 
 
 def _size(loaded: Loaded, name: str) -> int:
-    if name == "HEADS":
+    if worker_of(name) is None:  # HEADS
         return 0
     path = segment_path(loaded.data / ARCHIVE, name)
     return path.stat().st_size if path.exists() else 0
-
-
-def _archive(loaded: Loaded) -> Archive:
-    return Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=loaded.config.evidence.segment_limit))

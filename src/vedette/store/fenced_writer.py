@@ -44,10 +44,6 @@ class FencedWriter(Writer):
         self._asked: dict[WatchId, LaneKey] = {}
         self._in_doubt: int | None = None  # the first visit of a group whose commit nobody answered
 
-    def take_lock(self) -> None:
-        """Beside other workers, and not beside an engine that has the store for itself."""
-        self._db.take_engine_lock(is_shared=True)  # type: ignore[attr-defined]
-
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """As ever, without what was handed out already: a lane is one worker's, so nobody else need know."""
         tokens = self._tokens()

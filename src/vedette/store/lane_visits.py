@@ -48,7 +48,10 @@ _SOONER = (
     "INSERT INTO lane_visits (lane_id, key, due_at) VALUES (?, ?, ?) ON CONFLICT (lane_id) DO UPDATE SET "
     "due_at = LEAST(lane_visits.due_at, excluded.due_at) WHERE lane_visits.worker = ''"
 )
-_OF_CLASS = "(SELECT MIN(w.due_at) FROM watches w WHERE w.lane_id = {lane} AND w.risk = {risk} AND w.due_at IS NOT NULL)"
+_OF_CLASS = (
+    "(SELECT MIN(w.due_at) FROM watches w "
+    "WHERE w.lane_id = {lane} AND w.risk = {risk} AND w.due_at IS NOT NULL)"
+)
 
 
 def _first_due(lane: str) -> str:
