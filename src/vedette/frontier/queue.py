@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.schedule import ScheduleRows
-from vedette.contracts.watch import Ask, Group, Job, Watch
+from vedette.contracts.watch import Ask, Group, Job, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
 from vedette.core.lanes.waiting_requests import AT_ONCE, DOUBTFUL_SHARE, doubtful_order, doubtful_value
 from vedette.core.schedule.due import is_fair_turn, value
@@ -102,6 +102,9 @@ class Frontier:
             self._note_schedule(group.schedule)
         for chosen in () if group.hunt is None else group.hunt.chosen:
             self.note_due(chosen.lane, chosen.at, chosen.risk)
+
+    def note_lost(self, looks: Sequence[Settlement]) -> None:
+        """Looks that were not written, because their lanes are another's by now.  Here all lanes are ours."""
 
     def _note_schedule(self, rows: ScheduleRows) -> None:
         for lane, at in rows.back:

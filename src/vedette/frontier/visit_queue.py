@@ -6,7 +6,7 @@ What is due elsewhere is noted for whoever visits that lane next.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -79,9 +79,8 @@ class VisitFrontier(Frontier):
         self._written(job.watch.lane for job in group.released)
         super().note_group(group, now)
 
-    def note_lost(self, settlements: Iterable[Settlement]) -> None:
-        """These looks are in no store: their lanes were another's."""
-        self._written(settled.job.watch.lane for settled in settlements)
+    def note_lost(self, looks: Sequence[Settlement]) -> None:
+        self._written(settled.job.watch.lane for settled in looks)
 
     def line_up(self, lane: LaneKey, now: datetime, *, failures: int | None = None) -> None:
         if lane in self._visits and not is_long(self.facts(lane, now)):

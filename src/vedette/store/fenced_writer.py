@@ -26,23 +26,29 @@ from vedette.store.rows import read_watch, to_ms
 from vedette.store.seal_rows import last_seal, seal
 from vedette.store.sqlite import Heads, Writer
 
+HOST, BUDGET = "host:", "budget:"
 _KILLED = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL AND id LIKE ?"
+_LEARNS = {sql.SAVE_HOST: sql.LEARN_HOST}  # prices are the scheduler's
 _WRITTEN = "SELECT 1 FROM visits WHERE id = ?"
 
 
 class FencedWriter(Writer):
     """`tokens`: the lanes that this worker holds, as far as it knows."""
 
-    def __init__(
-        self, path: PostgresAddress, *, worker: str, tokens: Callable[[], Mapping[LaneKey, int]]
-    ) -> None:
-        super().__init__(path, worker=worker)
+    def __init__(self, path: PostgresAddress, *, tokens: Callable[[], Mapping[LaneKey, int]]) -> None:
+        super().__init__(path, worker="")
         self._tokens = tokens
         self._in_hand: dict[
             LaneKey, tuple[int, set[WatchId]]
         ] = {}  # handed out under this token, not written
         self._asked: dict[WatchId, LaneKey] = {}
         self._in_doubt: int | None = None  # the first visit of a group whose commit nobody answered
+
+    def take_series(self, number: int) -> bool:
+        """The worker has the name of its archive files."""
+        is_ours = super().take_series(number)
+        self._worker = f"w{number}" if is_ours else self._worker
+        return is_ours
 
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """As ever, without what was handed out already: a lane is one worker's, so nobody else need know."""
@@ -79,6 +85,7 @@ class FencedWriter(Writer):
             ours = self._checked(group)
             rows = rows_of(_only(group, ours, self._running(group)))
             rows.ended = []  # there are no leases but those of lanes
+            rows.schedule = [(_LEARNS.get(words, words), values) for words, values in rows.schedule]
             self._write(rows)
             sealed = seal(db, rows.touched())
             self._in_doubt = first
@@ -159,7 +166,7 @@ def _by_class(heads: Heads, taken: set[WatchId]) -> list[Heads]:
 def _lanes_of(group: Group) -> set[LaneKey]:
     """All that a group speaks of."""
     lanes = {placed.settlement.job.watch.lane for placed in group.placed}
-    lanes.update(lane for lane, _ in group.lanes)
+    lanes.update(lane for key, _ in group.lanes if (lane := _far_end(key)) is not None)
     lanes.update(lane_of(rules.origin) for rules in group.robots)
     if group.schedule is not None:
         lanes.update(host.lane for host in group.schedule.hosts)
@@ -174,7 +181,7 @@ def _only(group: Group, ours: frozenset[LaneKey], running: str) -> Group:
         schedule = _only_hosts(schedule, ours, running)
     return replace(
         group,
-        lanes=tuple(one for one in group.lanes if one[0] in ours or not one[0].startswith("host:")),
+        lanes=tuple(one for one in group.lanes if (lane := _far_end(one[0])) is None or lane in ours),
         robots=tuple(one for one in group.robots if lane_of(one.origin) in ours),
         notes=tuple(note for note in group.notes if note.kind != "lane" or _lane_in(note) in ours),
         schedule=schedule,
@@ -188,6 +195,12 @@ def _only_hosts(rows: ScheduleRows, ours: frozenset[LaneKey], running: str) -> S
         hubs=tuple(hub for hub in rows.hubs if hub.lane in ours),
         running=running,
     )
+
+
+def _far_end(key: LaneKey) -> LaneKey | None:
+    """The host whose lane, or whose budget of looks, this is; None: it is of no host."""
+    lane = LaneKey(key.removeprefix(BUDGET))
+    return lane if lane.startswith(HOST) else None
 
 
 def _lane_in(note: Any) -> object:

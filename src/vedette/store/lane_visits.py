@@ -22,26 +22,26 @@ from vedette.store.connection import connect, told
 from vedette.store.row_columns import LANE_COLUMNS
 from vedette.store.rows import from_ms, lane_id, lane_row, read_lane, to_ms
 
-_NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+SERVER_MS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
 _STATE = ", ".join(f"l.{name}" for name in LANE_COLUMNS)
 _RETURNS = f"SELECT t.lane_id, t.key, t.token, t.was_lost, {_STATE} FROM taken t LEFT JOIN lanes l ON l.id = t.lane_id"
 # Whoever takes lanes at the same time passes over those that we are about to take.
 _TAKE = (
-    f"WITH free AS (SELECT lane_id, worker FROM lane_visits WHERE due_at <= {_NOW} ORDER BY due_at LIMIT ? "
+    f"WITH free AS (SELECT lane_id, worker FROM lane_visits WHERE due_at <= {SERVER_MS} ORDER BY due_at LIMIT ? "
     "FOR UPDATE SKIP LOCKED), "
-    f"taken AS (UPDATE lane_visits v SET worker = ?, token = v.token + 1, due_at = {_NOW} + ? FROM free f "
+    f"taken AS (UPDATE lane_visits v SET worker = ?, token = v.token + 1, due_at = {SERVER_MS} + ? FROM free f "
     "WHERE v.lane_id = f.lane_id RETURNING v.lane_id, v.key, v.token, f.worker <> '' AS was_lost) " + _RETURNS
 )
-_FREE = f"(v.worker = '' OR v.due_at <= {_NOW})"
+_FREE = f"(v.worker = '' OR v.due_at <= {SERVER_MS})"
 _TAKE_NAMED = (
     "WITH free AS (SELECT v.lane_id, v.worker FROM lane_visits v WHERE v.lane_id IN ({marks}) "
     f"AND {_FREE} FOR UPDATE SKIP LOCKED), "
-    f"taken AS (UPDATE lane_visits v SET worker = ?, token = v.token + 1, due_at = {_NOW} + ? FROM free f "
+    f"taken AS (UPDATE lane_visits v SET worker = ?, token = v.token + 1, due_at = {SERVER_MS} + ? FROM free f "
     "WHERE v.lane_id = f.lane_id RETURNING v.lane_id, v.key, v.token, f.worker <> '' AS was_lost) " + _RETURNS
 )
 _NEW = "INSERT INTO lane_visits (lane_id, key, due_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _RENEW = (
-    f"UPDATE lane_visits SET due_at = {_NOW} + ? WHERE worker = ? AND lane_id IN ({{marks}}) "
+    f"UPDATE lane_visits SET due_at = {SERVER_MS} + ? WHERE worker = ? AND lane_id IN ({{marks}}) "
     "RETURNING lane_id, token"
 )
 _SOONER = (
@@ -86,13 +86,19 @@ _SWEEP = (
     "WHERE v.lane_id = n.lane_id AND v.worker = '' AND n.due IS NOT NULL AND (v.due_at IS NULL OR n.due < v.due_at)"
 )
 _SWEPT = (
-    f"INSERT INTO cron_marks (name, fired_at) VALUES ('lanes', {_NOW}) ON CONFLICT (name) DO UPDATE SET "
+    f"INSERT INTO cron_marks (name, fired_at) VALUES ('lanes', {SERVER_MS}) ON CONFLICT (name) DO UPDATE SET "
     f"fired_at = excluded.fired_at WHERE cron_marks.fired_at <= excluded.fired_at - ? RETURNING fired_at"
 )
+_GONE = f"UPDATE lane_visits SET due_at = {SERVER_MS} WHERE worker = ?"
+_CROWD = (
+    f"SELECT (SELECT COUNT(*) FROM lane_visits WHERE worker <> '' OR due_at <= {SERVER_MS}), "
+    "(SELECT COUNT(*) FROM workers WHERE number > 0 AND id <> ? AND state = 'running' "
+    f"AND beat_at > {SERVER_MS} - 20000)"
+)
 _COUNTS = (
-    f"SELECT COUNT(*) FILTER (WHERE worker <> ''), COUNT(*) FILTER (WHERE worker = '' AND due_at <= {_NOW}), "
-    f"MAX({_NOW} - due_at) FILTER (WHERE worker = '' AND due_at <= {_NOW}) FROM lane_visits "
-    f"WHERE worker <> '' OR due_at <= {_NOW}"
+    f"SELECT COUNT(*) FILTER (WHERE worker <> ''), COUNT(*) FILTER (WHERE worker = '' AND due_at <= {SERVER_MS}), "
+    f"MAX({SERVER_MS} - due_at) FILTER (WHERE worker = '' AND due_at <= {SERVER_MS}) FROM lane_visits "
+    f"WHERE worker <> '' OR due_at <= {SERVER_MS}"
 )
 
 
@@ -104,6 +110,11 @@ class LaneVisits:
         self._path = path
         self._worker = worker
         self._lease = int(lease.total_seconds() * 1000)
+
+    def free_own(self) -> int:
+        """Those of a worker of this name that is gone: its archive files are ours by now, so it is.  How many."""
+        with self._telling() as db:
+            return db.execute(_GONE, (self._worker,)).rowcount
 
     def take(self, most: int) -> list[LaneHold]:
         """Lanes that are due and nobody's, the one that waits longest first."""
@@ -168,9 +179,15 @@ class LaneVisits:
             db.execute(_SWEEP)
         return True
 
+    def crowd(self) -> tuple[int, int]:
+        """Lanes that are held or due, and workers that hold any, this one among them."""
+        with self._telling() as db:
+            busy, workers = db.execute(_CROWD, (self._worker,)).fetchone()
+        return busy, workers + 1
+
     def server_time(self) -> datetime:
         with self._telling() as db:
-            return from_ms(db.execute(f"SELECT {_NOW}").fetchone()[0])
+            return from_ms(db.execute(f"SELECT {SERVER_MS}").fetchone()[0])
 
     def close(self) -> None:
         self._db.close()

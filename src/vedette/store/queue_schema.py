@@ -76,7 +76,7 @@ workers = Table(  # processes that share a store, as they last said
     "workers",
     metadata,
     Column("id", String, primary_key=True),
-    Column("number", Integer, nullable=False, unique=True),  # in the ids that it gives out
+    Column("number", Integer, nullable=False),  # of its archive files; 0: it writes none
     Column("roles", String, nullable=False),
     Column("place", String, nullable=False),  # machine and process
     Column("state", String, nullable=False),  # running | draining | ended

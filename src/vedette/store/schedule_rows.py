@@ -10,6 +10,7 @@ from typing import Any
 from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow, ScheduleRows
 from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, WatchId
+from vedette.core.schedule.learned.shared_sums import merged
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.connection import in_parts
@@ -87,6 +88,32 @@ def schedule_statements(rows: ScheduleRows) -> list[tuple[str, list[tuple[Any, .
             [(to_ms(due_at), opt_seconds(wait), leaf.id) for leaf, due_at, wait in rows.replanned],
         ),
     ]
+
+
+def publish_schedule(db: SqlConnection, rows: ScheduleRows) -> None:
+    """What the one scheduler of several workers publishes, beside what they learn.
+
+    Of hosts only what it alone decides.  A watch that was looked at meanwhile is planned already.
+    """
+    stored = db.execute(sql.RUNNING).fetchone()
+    running = merged(str(stored[0]) if stored else "", rows.before, rows.running)
+    published = rows.published
+    for statement, values in (
+        (sql.SAVE_CLOCK, list(rows.clocks)),
+        (sql.SAVE_PUBLISHED, [] if published is None else [_published_row(published)]),
+        (sql.SAVE_SCHEDULER, [(1, running)]),
+        (sql.PRICE_HOST, [(one.dear, one.clock, one.fresh, lane_id(one.lane)) for one in rows.hosts]),
+        (
+            sql.REPLAN_SETTLED,
+            [
+                (to_ms(due_at), opt_seconds(wait), leaf.id, to_ms(leaf.due_at))
+                for leaf, due_at, wait in rows.replanned
+                if leaf.due_at is not None
+            ],
+        ),
+    ):
+        if values:
+            db.executemany(statement, values)
 
 
 read_published = reader(

@@ -16,7 +16,7 @@ STAYS = timedelta(seconds=3)  # work that is due within this is waited for
 LONGEST = timedelta(seconds=30)
 MOST_LOOKS = 64
 MOST_HELD = 500  # lanes of one worker
-AT_ONCE = 64  # taken in one step: several workers that begin share what is due
+AT_ONCE = 16  # taken in one step: several workers that begin share what is due
 SWEEP = timedelta(seconds=20)  # how often the visits are compared with what is due
 
 
@@ -40,6 +40,11 @@ def is_over(visit: VisitFacts) -> bool:
     if visit.busy:
         return False
     return is_long(visit) or visit.due_in is None or visit.due_in > STAYS
+
+
+def fair_share(busy: int, workers: int) -> int:
+    """How many lanes one of so many workers takes at most, when so many are held or due."""
+    return min(MOST_HELD, busy // max(1, workers) + AT_ONCE)
 
 
 def counts_for(asked_after: timedelta) -> timedelta:

@@ -20,7 +20,7 @@ from vedette.contracts.lane import LaneState, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.visits import LaneHold
 from vedette.contracts.words import LaneKey
-from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, VisitFacts, is_over
+from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, VisitFacts, fair_share, is_over
 from vedette.frontier.visit_queue import VisitFrontier
 from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
 
@@ -39,6 +39,7 @@ class VisitSide(Protocol):
     def give_back(self, lanes: Sequence[Returned]) -> None: ...
     def sooner(self, dues: Mapping[LaneKey, datetime]) -> None: ...
     def sweep(self, every: timedelta | None = None) -> bool: ...
+    def crowd(self) -> tuple[int, int]: ...
     def server_time(self) -> datetime: ...
     def close(self) -> None: ...
 
@@ -57,17 +58,19 @@ class VisitCalls:
 class LaneVisitor(threading.Thread):
     """The thread.  What it holds is given back when it is stopped."""
 
-    def __init__(self, store: VisitSide, calls: VisitCalls, clock: Clock) -> None:
+    def __init__(self, store: VisitSide, calls: VisitCalls, since: Callable[[], timedelta]) -> None:
+        """`since`: the stopwatch by which leases are counted on."""
         super().__init__(name="visits", daemon=True)
         self._store = store
         self._calls = calls
-        self._since = clock.stopwatch()
+        self._since = since
         self._ours: dict[LaneKey, int] = {}  # tokens
         self._back: deque[Returned] = deque()
         self._dues: deque[Mapping[LaneKey, datetime]] = deque()
         self._renewed = self._swept = timedelta(0)
         self._is_over = threading.Event()
         self._news = threading.Event()
+        self._share = AT_ONCE  # of the lanes that are held or due
         self.room = 0  # lanes that may be taken
         self.wanted: tuple[LaneKey, ...] = ()  # that looks under way wait for
         self.taken = 0
@@ -109,21 +112,21 @@ class LaneVisitor(threading.Thread):
 
     def turn(self) -> None:
         """One round.  The leases come first: the rest can wait."""
-        if self._since() - self._renewed >= RENEW:
+        if self._since() - self._renewed >= RENEW or not self._renewed:
             self._renew()
         self._return()
         while self._dues:
             self._store.sooner(self._dues[0])
             self._dues.popleft()
         if self._since() - self._swept >= 3 * SWEEP or not self._swept:
-            self._swept = max(self._since(), timedelta(microseconds=1))
+            self._swept = self._since() or timedelta.resolution
             self._store.sweep(SWEEP)
         wanted = [lane for lane in self.wanted if lane not in self._ours]
         if wanted:
             self._take(lambda: self._store.take_named(wanted))
-        room = min(self.room - len(self._ours), AT_ONCE)
-        if room > 0 and self._take(lambda: self._store.take(room)) == room:
-            self._news.set()  # there is more
+        room = min(min(self.room, self._share) - len(self._ours), AT_ONCE)
+        if room > 0:
+            self._take(lambda: self._store.take(room))
 
     def _take(self, take: Callable[[], list[LaneHold]]) -> int:
         asked = self._since()
@@ -137,13 +140,14 @@ class LaneVisitor(threading.Thread):
     def _renew(self) -> None:
         asked, known = self._since(), dict(self._ours)
         kept = self._store.renew(known)
-        self._renewed = asked
+        self._renewed = asked or timedelta.resolution
         lost = known.keys() - kept
         for lane in lost:
             self._ours.pop(lane, None)
         self._calls.kept(kept, asked)
         if lost:
             self._calls.lost(set(lost))
+        self._share = fair_share(*self._store.crowd())
         self._calls.server_time(self._store.server_time())
 
     def _return(self) -> None:
@@ -165,16 +169,16 @@ class Visits:
     holds: LaneHolds
     keeper: HeldLaneKeeper
     frontier: VisitFrontier
-    on_gained: Callable[[LaneKey], None] = lambda lane: None
+    on_gained: list[Callable[[LaneKey], None]] = field(default_factory=list)  # who reads of a lane anew
     most: int = MOST_HELD
     made: int = 0  # visits that are over
-    _is_over: bool = field(default=False)
 
     def gained(self, taken: Sequence[LaneHold], asked_after: timedelta) -> None:
         self.holds.add(taken, asked_after)
         now = self.clock.now()
         for one in taken:
-            self.on_gained(one.lane)
+            for hear in self.on_gained:
+                hear(one.lane)
             self.frontier.gained(one.lane, now)
             self.keeper.gained(one.lane)
 

@@ -126,6 +126,11 @@ class Engine:
         self._dispatcher.stop(reason)
 
     @property
+    def may_begin(self) -> bool:
+        """True where there is room for more lanes."""
+        return self._dispatcher.may_start() and self.has_room()
+
+    @property
     def under_way(self) -> int:
         """Looks that have started and not ended."""
         return self._dispatcher.under_way
@@ -167,6 +172,7 @@ class Engine:
         self._unsettled -= len(looks)
         for settled in looks:
             self.parts.memory.free(settled.job.watch.id)
+        self.parts.frontier.note_lost(looks)
         self._wakes.news.set()
 
     def on_paused(self, is_paused: bool) -> None:

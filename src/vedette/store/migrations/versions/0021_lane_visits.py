@@ -38,6 +38,5 @@ def upgrade() -> None:
         sa.Column("beat_at", sa.BigInteger(), nullable=False),
         sa.Column("figures", sa.Text(), server_default="{}", nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_workers")),
-        sa.UniqueConstraint("number", name=op.f("uq_workers_number")),
         if_not_exists=True,
     )
