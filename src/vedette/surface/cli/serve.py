@@ -85,8 +85,9 @@ def _work_roles(session: Session, words: str, listen: str | None) -> None:
     def hear(event: Event) -> None:
         print_line(safe_json(event.line()))
 
-    log = hear if session.given.as_json else sys.stderr
-    work_roles(session.installation, roles, door=door, stdout=sys.stdout, log=log)
+    as_json = session.given.as_json
+    stdout = sys.stderr if as_json else sys.stdout  # with --json every line of stdout is an event
+    work_roles(session.installation, roles, door=door, stdout=stdout, log=hear if as_json else sys.stderr)
 
 
 def workers(session: Session) -> None:
