@@ -97,7 +97,9 @@ class _Trial:
         drained = time.monotonic() - begun
         stats = self.team.town.stats()
         problems = self.team.problems()
-        if any(codes):
+        if any(
+            code not in (0, -signal.SIGTERM) for code in codes
+        ):  # one that was starting had no handler yet
             problems["not ended well"] = [f"{codes}", self.team.errors.read_text()[-2000:]]
         return {
             "workers": self.plan.workers,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import timedelta
 
 from vedette.app.service import Service
 from vedette.config.model import Loaded
 from vedette.config.rules import scheduler_options
+from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
@@ -45,7 +46,8 @@ class SchedulerDuty:
         try:
             while True:
                 if await asyncio.to_thread(election.stand):
-                    await self._while_elected(election)
+                    with suppress(StoreWaitError):
+                        await self._while_elected(election)
                 await asyncio.sleep(STAND_S)
         finally:
             self.is_elected = False

@@ -107,7 +107,7 @@ class Service:
     is_ready: bool = False
     events: EventStream = field(default_factory=EventStream)
     path: StorePlace | None = None  # where figures and cron are read; None: where its run has them
-    _fail: Callable[[BaseException], None] = lambda error: None
+    fail: Callable[[BaseException], None] = lambda error: None  # hears what a duty cannot go on with
     _wake: Callable[[], None] = lambda: None
     _figures_at: datetime | None = None
 
@@ -131,7 +131,7 @@ class Service:
     @asynccontextmanager
     async def beside(self, run: CrawlRun) -> AsyncIterator[None]:
         """Everything that goes on while the engine runs.  What breaks here stops the engine, loudly."""
-        self.path, self._fail = run.opened.path, run.engine.on_failed
+        self.path, self.fail = run.opened.path, run.engine.on_failed
         self.hears(run)
         async with self.door(self.state()) as listen:
             self._tell(Serving(at=self.clock.now(), listen=listen))
@@ -287,7 +287,7 @@ class Service:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._problem(str(error) or type(error).__name__)
-            self._fail(error)
+            self.fail(error)
 
     def _check(self) -> HealthChecked:
         config = self.loaded.config

@@ -20,7 +20,7 @@ from vedette.app.process import run_loop, signals
 from vedette.app.run import RunHooks
 from vedette.app.scheduler_duty import SchedulerDuty
 from vedette.app.service import Door, Service
-from vedette.app.stage_worker import Hooks, opened
+from vedette.app.stage_worker import Hooks, keep_on, opened
 from vedette.config.alert_policies import router
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError, VedetteError
@@ -70,13 +70,20 @@ class Worker:
     _run: CrawlRun | None = None
     _duty: SchedulerDuty | None = None
     _jobs: int = 0  # stage jobs that ended
+    _error: BaseException | None = None
     _is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self.path = server_of(self.loaded)
         self.clock = server_clock(ServerClock(self.clock), self.path)
         self.service = Service(
-            self.loaded, self.clock, self.hear, door=self.door or _no_door, stdout=self.stdout, path=self.path
+            self.loaded,
+            self.clock,
+            self.hear,
+            door=self.door or _no_door,
+            stdout=self.stdout,
+            path=self.path,
+            fail=self._failed,
         )
 
     async def work(self) -> None:
@@ -112,8 +119,14 @@ class Worker:
             self._run.engine.stop("stopped")
         self._is_over.set()
 
+    def _failed(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self._stop("failed")
+
     async def _until_told(self) -> None:
         await self._is_over.wait()
+        if self._error is not None:
+            raise self._error
 
     async def _drain(self, tasks: list[asyncio.Task[Any]]) -> None:
         _, late = await asyncio.wait(tasks, timeout=DRAIN_S)
@@ -154,7 +167,7 @@ class Worker:
         async with opened(
             self.loaded, self.path, clock=self.clock, hooks=hooks, worker=_place("-")
         ) as worker:
-            serving = asyncio.create_task(worker.run())
+            serving = asyncio.create_task(keep_on(worker, self.clock, hooks))
             told = asyncio.create_task(self._is_over.wait())
             await asyncio.wait([serving, told], return_when=asyncio.FIRST_COMPLETED)
             told.cancel()

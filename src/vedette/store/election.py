@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 
+from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.store.connection import connect
 
@@ -20,7 +21,7 @@ class Election:
         """True where this worker is the one.  Asked again, it says whether it still is."""
         try:
             return bool(self._db.execute(_STAND).fetchone()[0])
-        except sqlite3.Error:
+        except (sqlite3.Error, StoreWaitError):
             return False  # the session is gone, and the lock with it
 
     def close(self) -> None:

@@ -89,6 +89,11 @@ class LaneVisitor(threading.Thread):
     def hurry(self) -> None:
         self._news.set()
 
+    def renew_soon(self) -> None:
+        """Something was refused: see which lanes are ours."""
+        self._renewed = timedelta(0)
+        self._news.set()
+
     def stop(self) -> None:
         self._is_over.set()
         self._news.set()
@@ -172,6 +177,7 @@ class Visits:
     on_gained: list[Callable[[LaneKey], None]] = field(default_factory=list)  # who reads of a lane anew
     most: int = MOST_HELD
     made: int = 0  # visits that are over
+    has_doubt: bool = False  # a look was refused, because its lane is another's
 
     def gained(self, taken: Sequence[LaneHold], asked_after: timedelta) -> None:
         self.holds.add(taken, asked_after)
@@ -210,7 +216,10 @@ class Visits:
                 self.holds.wanted.pop(lane, None)
         visitor.wanted = tuple(self.holds.wanted)
         visitor.room = self.most if may_take else 0
-        if visitor.wanted:
+        if self.has_doubt:
+            self.has_doubt = False
+            visitor.renew_soon()
+        elif visitor.wanted:
             visitor.hurry()
 
     def give_back_all(self, visitor: LaneVisitor) -> None:

@@ -6,6 +6,7 @@ Everything it needs is built before it (`app/run.py`); nothing is set afterwards
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.alerts import Message
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.events import (
     ClockHealed,
     ClockSet,
@@ -56,7 +57,7 @@ from vedette.lanes.look_budgets import LookBudgets
 from vedette.report.lanes import lane_words
 from vedette.report.looks import result_json
 from vedette.store.clock_repair import Ahead
-from vedette.store.connection import StorePlace
+from vedette.store.connection import StorePlace, may_wait
 from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.sqlite import Pick, Reader, Writer
 from vedette.store.text_columns import dump_json
@@ -310,6 +311,8 @@ class CrawlRun:
 
     def _forget_looks(self, looks: Sequence[Settlement]) -> None:
         self.engine.on_lost(looks)
+        if self.parts.visits is not None:
+            self.parts.visits.has_doubt = True
         for settled in looks:
             self.parts.book.forget(settled.watch.source)
 
@@ -352,6 +355,16 @@ class CrawlRun:
             self.settler.aside(state)
 
     def _take_orders(self) -> None:
+        """A server that is away is asked again with the next turn."""
+        try:
+            self._hear_orders()
+        except StoreWaitError:
+            return
+        except sqlite3.Error as error:
+            if not may_wait(error, self.opened.path):
+                raise
+
+    def _hear_orders(self) -> None:
         """What the operator said from another process since we looked last."""
         before = self._order
         for number, action, subject in self.opened.reader.orders(self._order):
