@@ -45,6 +45,7 @@ FROZEN = {
     "0018_feed_addresses.py": "d1e3562cefbff045a5f1dd7c30bbd754858d7b47ed2062c3e2a42f830d93fa93",
     "0019_long_lists.py": "3e04c7dc052990623f53eb3b7b660cd37fcd2a0a9cb4ea69d609a1b8bb8d6ce9",
     "0020_links_and_reports.py": "8d5aee4135c85e794f1f0d93526c18c8e2da0a408ee8ed83e6c6f8c9e2848af7",
+    "0021_lane_visits.py": "ddd0b1fbd3b55d7bd3166a2e24087efc1cf0aea6147af4af1ab2c976a45ff164",
 }
 
 

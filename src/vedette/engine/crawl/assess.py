@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from vedette.contracts.copies import replace
-from vedette.contracts.errors import ConfigError, short_stack, StoreWaitError
+from vedette.contracts.errors import ConfigError, StoreWaitError, short_stack
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, Listing
