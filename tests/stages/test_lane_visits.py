@@ -14,11 +14,10 @@ from vedette.contracts.words import LaneKey
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.lanes.visit import LEASE
 from vedette.store.connection import connect, operating
-from vedette.store.election import Election
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.lane_visits import LaneVisits
 from vedette.store.sqlite import Writer
-from vedette.store.worker_rows import alive, loads, say, workers_of
+from vedette.store.worker_rows import Election, alive, loads, say, workers_of
 
 LANES = [LaneKey(f"host:{name}.example") for name in "abcdef"]
 PAST = datetime(2026, 1, 1, tzinfo=UTC)

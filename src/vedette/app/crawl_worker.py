@@ -13,7 +13,7 @@ from vedette.config.model import Loaded
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.core.lanes.visit import LEASE
-from vedette.engine.crawl.lane_visits import TURN_S, LaneVisitor, VisitCalls, Visits
+from vedette.engine.crawl.lane_visitor import TURN_S, LaneVisitor, VisitCalls, Visits
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, RunRequest
 from vedette.lanes.held_lanes import LaneHolds

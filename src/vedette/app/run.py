@@ -44,7 +44,7 @@ from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer, PastStates, WaitingPages
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
 from vedette.engine.crawl.find_urls import Finder, Intake, RiskHeirs
-from vedette.engine.crawl.lane_visits import Visits
+from vedette.engine.crawl.lane_visitor import Visits
 from vedette.engine.crawl.look import Looker
 from vedette.engine.crawl.loop import Ended, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
@@ -149,11 +149,8 @@ def build_run(
     ids = Ids(opened.series, after=reader.last_id())
     policies, closings = lane_policies(config), LaneClosings(ids, clock)
     keeper, frontier, visits = _lanes(config, (facts, opened), clock, closings, holds)
-    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(loaded, hooks)
-    if (names := onion_names(config, loaded.data)) is not None:
-        fetcher = OnionFetcher(fetcher, names)
-    if not screening.is_idle:
-        fetcher = ScreeningFetcher(fetcher, screening, clock)
+    screening = _screening(loaded, hooks)
+    fetcher = _fetcher(loaded, hooks, screening)
     crawl = _Crawl(
         loaded=loaded,
         facts=facts,
@@ -176,9 +173,7 @@ def build_run(
     scheduler = _scheduler(config, facts, opened, ids, problem)
     budgets = _look_budgets(config, opened, facts.began_at)
     if visits is not None:
-        visits.on_gained.append(budgets.forget)
-        if scheduler is not None:
-            visits.on_gained.append(scheduler.visited)
+        visits.on_gained += [budgets.forget, *([] if scheduler is None else [scheduler.visited])]
     parts = RunParts(
         facts=facts,
         clock=clock,
@@ -204,6 +199,13 @@ def build_run(
         on_lost=(lambda: None) if scheduler is None else scheduler.forget,
     )
     return CrawlRun(parts)
+
+
+def _fetcher(loaded: Loaded, hooks: RunHooks, screening: AnswerScreen) -> Fetcher:
+    fetcher = hooks.fetcher or HttpFetcher(hooks.clock)
+    if (names := onion_names(loaded.config, loaded.data)) is not None:
+        fetcher = OnionFetcher(fetcher, names)
+    return fetcher if screening.is_idle else ScreeningFetcher(fetcher, screening, hooks.clock)
 
 
 def _lanes(

@@ -20,10 +20,10 @@ from vedette.engine.service.sentinel import SentinelHearing
 from vedette.engine.settle.ids import Ids
 from vedette.engine.settle.scheduler import Scheduler
 from vedette.store.connection import connect, transaction
-from vedette.store.election import Election
 from vedette.store.lane_visits import LaneVisits
 from vedette.store.schedule_rows import ScheduleReader, publish_schedule
 from vedette.store.sqlite import Reader
+from vedette.store.worker_rows import Election
 
 STAND_S = 5.0  # an elected worker that is gone is replaced within this
 REVIEW_S = 15.0  # how often it asks whether the price is to be worked out

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.watch import Group, Job, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
-from vedette.core.lanes.visit import VisitFacts, is_long
+from vedette.core.lanes.visit import LaneVisit, is_long
 from vedette.frontier.queue import ROOM, Dues, Frontier
 
 
@@ -49,11 +49,11 @@ class VisitFrontier(Frontier):
                 self._count(self._queues[lane], -len(self._queues[lane].jobs))
                 del self._queues[lane]
 
-    def facts(self, lane: LaneKey, now: datetime) -> VisitFacts:
+    def facts(self, lane: LaneKey, now: datetime) -> LaneVisit:
         """How the visit stands; requests under way the keeper knows."""
         visit, queue = self._visits[lane], self._queue(lane)
         due_at = queue.due_at()
-        return VisitFacts(
+        return LaneVisit(
             lasted=visit.lasted(),
             looks=visit.looks,
             busy=self._open[lane] + len(queue.jobs) + queue.is_asking + queue.is_lined_up,

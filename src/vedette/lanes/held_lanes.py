@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from vedette.contracts.lane import Go, LanePolicies, LaneState, Wait
+from vedette.contracts.lane import Go, LaneHold, LanePolicies, LaneState, Wait
 from vedette.contracts.ports import Clock
-from vedette.contracts.visits import LaneHold
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core.lanes import lane as rule
 from vedette.core.lanes.visit import counts_for

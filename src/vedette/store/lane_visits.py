@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from vedette.contracts.lane import LaneState
+from vedette.contracts.lane import LaneHold, LaneState
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
-from vedette.contracts.visits import LaneHold
 from vedette.contracts.words import LaneKey
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql

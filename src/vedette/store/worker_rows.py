@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 
+from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.jobs import STAGES
-from vedette.contracts.sql_connection import SqlConnection
+from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.workers import Role, RoleLoad, WorkerRow, WorkerState
+from vedette.store.connection import connect
 from vedette.store.lane_visits import SERVER_MS, lane_counts
 from vedette.store.rows import from_ms
 from vedette.store.text_columns import dump_json
@@ -93,3 +97,25 @@ def _waiting(db: SqlConnection, query: str, values: Sequence[str], now: int) -> 
 
 def _roles(words: str) -> tuple[Role, ...]:
     return tuple(Role(word) for word in words.split(",") if word)
+
+
+ELECTED = 0x76656477  # class of the lock; those before it are in store/postgres.py
+_STAND = f"SELECT pg_try_advisory_lock({ELECTED}, hashtext(current_schema()))"
+
+
+class Election:
+    """One of several workers is elected: it holds an advisory lock for as long as its session lives."""
+
+    def __init__(self, path: PostgresAddress) -> None:
+        self._db = connect(path)
+
+    def stand(self) -> bool:
+        """True where this worker is the one.  Asked again, it says whether it still is."""
+        try:
+            return bool(self._db.execute(_STAND).fetchone()[0])
+        except (sqlite3.Error, StoreWaitError):
+            return False  # the session is gone, and the lock with it
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self._db.close()

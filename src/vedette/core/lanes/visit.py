@@ -21,7 +21,7 @@ SWEEP = timedelta(seconds=20)  # how often the visits are compared with what is 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VisitFacts:
+class LaneVisit:
     """A lane in the hands of a worker."""
 
     lasted: timedelta
@@ -30,12 +30,12 @@ class VisitFacts:
     due_in: timedelta | None  # until there is work; None: there is none
 
 
-def is_long(visit: VisitFacts) -> bool:
+def is_long(visit: LaneVisit) -> bool:
     """Nothing new is begun in it: others may have it."""
     return visit.lasted >= LONGEST or visit.looks >= MOST_LOOKS
 
 
-def is_over(visit: VisitFacts) -> bool:
+def is_over(visit: LaneVisit) -> bool:
     """The lane is given back."""
     if visit.busy:
         return False

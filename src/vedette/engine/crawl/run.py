@@ -39,7 +39,7 @@ from vedette.core.lanes.lane import BLOCKED, SHUT, condition
 from vedette.core.limits.budget import RunLimits
 from vedette.core.urls.canonical import lane_of
 from vedette.engine.crawl.find_urls import Finder
-from vedette.engine.crawl.lane_visits import Visits
+from vedette.engine.crawl.lane_visitor import Visits
 from vedette.engine.crawl.loop import IDLE_PATIENCE, ORDERS, Ended, Engine, Mode, Parts, RunTerms, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog

@@ -12,9 +12,9 @@ from vedette.config.model import secret
 from vedette.contracts.events import Event, WorkerEnded
 from vedette.operations.run import panel_of, work_queues
 from vedette.operations.run import serve as serve_for_ever
-from vedette.operations.workers import Door, Role, roles_of, roster, work_roles
+from vedette.operations.worker_roles import Door, Role, roles_of, roster, work_roles
 from vedette.report.plain import count, safe_json
-from vedette.report.workers import role_json, role_words, worker_cells, worker_json
+from vedette.report.worker_list import role_json, role_words, worker_cells, worker_json
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb

@@ -16,11 +16,10 @@ from typing import Protocol
 
 from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreError, StoreWaitError
-from vedette.contracts.lane import LaneState, Wait
+from vedette.contracts.lane import LaneHold, LaneState, Wait
 from vedette.contracts.ports import Clock
-from vedette.contracts.visits import LaneHold
 from vedette.contracts.words import LaneKey
-from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, VisitFacts, fair_share, is_over
+from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
 from vedette.frontier.visit_queue import VisitFrontier
 from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
 
@@ -236,7 +235,7 @@ class Visits:
         self.lost(lanes)
         return returned
 
-    def _facts(self, lane: LaneKey, now: datetime) -> VisitFacts:
+    def _facts(self, lane: LaneKey, now: datetime) -> LaneVisit:
         """With what the lane itself says: requests of looks that only pass through, and how long it is shut."""
         facts = self.frontier.facts(lane, now)
         busy = facts.busy + self.keeper.state(lane).under_way + self.keeper.has_waiters(lane)
