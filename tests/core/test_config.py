@@ -24,7 +24,8 @@ from vedette.config.model import (
     read,
     schema,
 )
-from vedette.config.policies import fetch_settings, lane_policies, slug, source_of, sources_of
+from vedette.config.pace_policies import lane_policies
+from vedette.config.policies import fetch_settings, slug, source_of, sources_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy

@@ -12,7 +12,8 @@ from pathlib import Path
 from vedette.app.archive_series import own_series, worker_name
 from vedette.app.process import locked
 from vedette.config.model import Config, Loaded
-from vedette.config.policies import classifier, fetch_settings, lane_policies, screens, sources_of
+from vedette.config.pace_policies import lane_policies
+from vedette.config.policies import classifier, fetch_settings, screens, sources_of
 from vedette.config.rules import settings_in_force
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.sql_connection import PostgresAddress

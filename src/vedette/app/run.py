@@ -19,12 +19,12 @@ from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
+from vedette.config.pace_policies import lane_policies
 from vedette.config.policies import (
     check_config,
     classifier,
     due_rule,
     fetch_settings,
-    lane_policies,
     retry_rule,
     screens,
     sources_of,
@@ -409,7 +409,8 @@ def _hunt(
         return None
     reader = HuntReader(opened.writer.connection, opened.pick.clause())
     options = hunt_options(config, hunting, fitted=reader.weights())
-    return GuardedHunter(lambda: Hunter(reader, options, ids.next), problem).hunt
+    options = replace(options, looks=facts.request.max_visits)
+    return GuardedHunter(lambda now: Hunter(reader, options, ids.next, now), problem).hunt
 
 
 @asynccontextmanager

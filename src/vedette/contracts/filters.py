@@ -97,7 +97,7 @@ class StepLeft:
     step: str
     lines: tuple[str, ...] = ()
     problem: str = ""  # why nothing is left
-    number: str = ""  # of a rule about numbers: the one that it looks at
+    now: str = ""  # of a rule: what it says of the page as it is
 
 
 _WORDS: dict[object, str] = {None: "", True: "true", False: "false"}

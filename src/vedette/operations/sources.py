@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from vedette.config.credentials import missing_variables
 from vedette.config.policies import another_id, classifier, fetch_settings, sources_of
-from vedette.contracts.errors import InputError, RefusedError
+from vedette.contracts.errors import ConfigError, InputError, RefusedError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.sql_connection import SqlConnection
@@ -341,9 +342,7 @@ def _warnings(installation: Installation, url: str, source: Source) -> list[str]
     words = []
     if "@" in url.partition("//")[2].partition("/")[0]:
         words.append("the user name and password in the URL are not kept; use --basic-auth USER:env:NAME")
-    refused = _refused_address(installation, source)
-    if refused:
-        words.append(refused)
+    words += filter(None, (_missing_variable(source), _refused_address(installation, source)))
     if source.options.requires_headless:
         from vedette.fetch.browser import find_browser  # aiohttp and asyncio: 0.19 s that few additions need
 
@@ -353,12 +352,23 @@ def _warnings(installation: Installation, url: str, source: Source) -> list[str]
     return words
 
 
+def _missing_variable(source: Source) -> str:
+    """Said now; the engine may have what this shell has not."""
+    missing = missing_variables(dict(source.fetch))
+    names = " and ".join(missing)
+    words = "set it where `vedette run` or `serve` starts; until then nothing is asked (outcome bad_settings)"
+    return f"the environment variable {names} is not set here; {words}" if missing else ""
+
+
 def _refused_address(installation: Installation, source: Source) -> str:
     """An address that the guard will not connect to, said now and not after the first run."""
     host, parts = host_of(source.url), urlsplit(source.url)
     if not host.replace(".", "").isdigit() and ":" not in host:
         return ""
-    settings = fetch_settings(installation.loaded.config, source)
+    try:
+        settings = fetch_settings(installation.loaded.config, source)
+    except ConfigError:  # a variable that is not set here was told of
+        return ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     reason = Guard(settings.allow_networks, settings.allow_ports).refuses(host.strip("[]"), port)
     if reason is None:

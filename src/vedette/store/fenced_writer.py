@@ -16,13 +16,13 @@ from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Ask, Group, Segment, Watch
 from vedette.contracts.words import LaneKey, RunId, WatchId
-from vedette.core.schedule.learned.shared_sums import merged
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.connection import in_parts
 from vedette.store.group import rows_of
 from vedette.store.lane_visits import held_lanes
 from vedette.store.rows import read_watch, to_ms
+from vedette.store.schedule_rows import merged
 from vedette.store.seal_rows import last_seal, seal
 from vedette.store.sqlite import Heads, Writer
 

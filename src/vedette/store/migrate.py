@@ -368,10 +368,9 @@ def _mend(connection: Connection, db: sqlite3.Connection) -> None:
 
 
 def run_revisions(connection: Connection) -> None:
-    from alembic import command
-    from alembic.config import Config as AlembicConfig
+    from alembic import command, config
 
-    settings = AlembicConfig()
+    settings = config.Config()
     settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     settings.attributes["connection"] = connection
     command.upgrade(settings, "head")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -10,7 +11,6 @@ from typing import Any
 from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow, ScheduleRows
 from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, WatchId
-from vedette.core.schedule.learned.shared_sums import merged
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.connection import in_parts
@@ -23,6 +23,8 @@ from vedette.store.row_columns import (
     writer,
 )
 from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, opt_seconds, to_ms
+
+ADDED = ("looks", "planned", "found")  # counters of looks; the others are the word of who reviews
 
 
 class ScheduleReader:
@@ -88,6 +90,29 @@ def schedule_statements(rows: ScheduleRows) -> list[tuple[str, list[tuple[Any, .
             [(to_ms(due_at), opt_seconds(wait), leaf.id) for leaf, due_at, wait in rows.replanned],
         ),
     ]
+
+
+def merged(stored: str, before: str, mine: str) -> str:
+    """What is stored, with what one worker learned between `before` and `mine`."""
+    if not stored or not before:
+        return mine
+    there, was, now = json.loads(stored), json.loads(before), json.loads(mine)
+    made = {name: _moved(there[name], was[name], now[name]) for name in now if name != "running"}
+    counters = {
+        name: there["running"].get(name, value) if value == was["running"].get(name) else value
+        for name, value in now["running"].items()
+    }
+    for name in ADDED:
+        counters[name] = there["running"][name] + now["running"][name] - was["running"][name]
+    counters["started_at"] = min(there["running"]["started_at"], now["running"]["started_at"])
+    return json.dumps({"running": counters, **made}, separators=(",", ":"))
+
+
+def _moved(there: Any, was: Any, now: Any) -> Any:
+    """Element by element: `there` and as much more as `now` has over `was`."""
+    if isinstance(now, list):
+        return [_moved(*three) for three in zip(there, was, now, strict=True)]
+    return there + now - was
 
 
 def publish_schedule(db: SqlConnection, rows: ScheduleRows) -> None:

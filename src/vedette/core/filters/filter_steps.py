@@ -42,7 +42,10 @@ def _step(text: str, where: str) -> FilterStep:
     try:
         kind = FilterKind(word.strip().lower())
     except ValueError:
-        raise ConfigError(f"{where}: {unknown('filter', word.strip(), list(FilterKind))}") from None
+        if not value.strip() and " " in word.strip():
+            raise ConfigError(f"{where}: a filter is one line `kind: value`, as in `css: .price`") from None
+        kinds = [kind.value for kind in FilterKind]
+        raise ConfigError(f"{where}: {unknown('filter', word.strip(), kinds)}") from None
     value = value.strip()
     if len(value) > MOST_VALUE:
         raise ConfigError(f"{where}.{kind}: {len(value)} characters, the limit is {MOST_VALUE}")
@@ -151,6 +154,11 @@ def _one_of(*known: str) -> Callable[[str, str], None]:
     return check
 
 
+def _decimal(value: str, where: str) -> None:
+    if value not in (".", ","):
+        raise ConfigError(f"{where}: {value!r} is no decimal mark; write a dot or a comma")
+
+
 def _told(value: str, where: str) -> None:
     parts = parts_told(value)
     for part in parts:
@@ -174,7 +182,7 @@ CHECKS: dict[FilterKind, Callable[[str, str], Any]] = {
     K.BELOW: _number,
     K.ABOVE: _number,
     K.CHANGED_BY: _movement,
-    K.DECIMAL: _one_of(".", ","),
+    K.DECIMAL: _decimal,
     K.ONLY: _told,
     K.LEAST: _least,
     K.RULES: _one_of("any", "all"),

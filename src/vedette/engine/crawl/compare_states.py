@@ -163,6 +163,17 @@ class Comparer:
         look = LookState(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         return self._compared(watch, seen, _States(self, None, watch), look, _After(seen, mark))
 
+    def states_of(self, watch: Watch, before: EvidenceId, after: EvidenceId) -> States | None:
+        """What is compared of two kept states; None: one of them cannot be read any more."""
+        kept = self.memory.body(after)
+        if kept is None:
+            return None
+        body, content_type, url = kept
+        page = Page.of(body, url=url, content_type=content_type).redacting(redacts=self.redacts(watch.source))
+        states = _States(self, page.filtering(self.filters(watch)), watch)
+        new, old = states.after(before), states.of(before)
+        return None if old is None else States(old, new)
+
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         return judged_gone(watch, mark, self._pending(watch))
 

@@ -76,6 +76,14 @@ CREATE TABLE backgrounds (
 	CONSTRAINT pk_backgrounds PRIMARY KEY (id)
 )
 ;;
+CREATE TABLE change_marks (
+	change_id INTEGER NOT NULL, 
+	word VARCHAR NOT NULL, 
+	who VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	CONSTRAINT pk_change_marks PRIMARY KEY (change_id)
+)
+;;
 CREATE TABLE change_numbers (
 	number INTEGER NOT NULL, 
 	change_id BIGINT NOT NULL, 
@@ -241,11 +249,24 @@ CREATE TABLE hubs (
 	CONSTRAINT pk_hubs PRIMARY KEY (watch_id)
 )
 ;;
+CREATE TABLE hunt_looks (
+	turn INTEGER NOT NULL, 
+	watch_id INTEGER NOT NULL, 
+	url TEXT NOT NULL, 
+	seed VARCHAR NOT NULL, 
+	pull FLOAT NOT NULL, 
+	is_prospect BOOLEAN NOT NULL, 
+	facts TEXT, 
+	figures BLOB, 
+	CONSTRAINT pk_hunt_looks PRIMARY KEY (turn), 
+	CONSTRAINT uq_hunt_looks_watch_id UNIQUE (watch_id)
+)
+;;
 CREATE TABLE hunts (
 	id INTEGER NOT NULL, 
 	number BIGINT NOT NULL, 
 	empty_at BIGINT, 
-	"after" BIGINT NOT NULL, 
+	"after" BIGINT NOT NULL, turn BIGINT DEFAULT '0' NOT NULL, learned BIGINT DEFAULT '0' NOT NULL, weighed BIGINT DEFAULT '-1' NOT NULL, 
 	CONSTRAINT pk_hunts PRIMARY KEY (id)
 )
 ;;
@@ -466,7 +487,7 @@ CREATE TABLE parked (
 ;;
 CREATE TABLE prospects (
 	watch_id INTEGER NOT NULL, 
-	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, 
+	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, seed VARCHAR, 
 	CONSTRAINT pk_prospects PRIMARY KEY (watch_id)
 )
 ;;
@@ -691,6 +712,8 @@ CREATE TABLE yields (
 )
 ;;
 CREATE INDEX ix_alerts_subject ON alerts (subject)
+;;
+CREATE INDEX ix_change_marks_word ON change_marks (word)
 ;;
 CREATE INDEX ix_changes_observed_at ON changes (observed_at)
 ;;

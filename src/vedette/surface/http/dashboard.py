@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from vedette.contracts.errors import InputError, StoreError, VedetteError
+from vedette.contracts.source import Source
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule import POLICIES
@@ -103,6 +104,7 @@ async def get_change(request: Request, web: WebDep, number: int, view: str = "si
         "views": VIEWS,
         "rows": rows,
         "lines": lines,
+        "source": await web.ask(_source_of, one.view.source),
     }
     return page(request, "change.html", **values, because=because(one.view.change))
 
@@ -288,6 +290,12 @@ def _changes(installation: Installation, which: ChangeQuery) -> Any:
 
 def _watches(installation: Installation, which: WatchQuery) -> Any:
     return watch_page(installation, which.as_filter(installation), which.limit, which.cursor)
+
+
+def _source_of(installation: Installation, source: str) -> Source | None:
+    with installation.queries() as queries:
+        found = queries.source(source)
+    return None if found is None else found.source
 
 
 def _raw(installation: Installation, what: str) -> bytes:

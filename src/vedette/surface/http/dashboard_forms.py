@@ -28,6 +28,7 @@ from vedette.operations.sources import (
 from vedette.surface.http.api_answers import field_of
 from vedette.surface.http.api_writes import mute_for, order_look
 from vedette.surface.http.dashboard import source_values
+from vedette.surface.http.long_work import CANCELLED
 from vedette.surface.http.page_frame import page
 from vedette.surface.http.sign_in import form_of, own_path
 from vedette.surface.http.web_context import WebDep
@@ -140,6 +141,16 @@ async def post_verify(request: Request, web: WebDep) -> Response:
     except VedetteError as error:
         report, problem = None, str(error)
     return page(request, "evidence.html", heads=heads, report=report, problem=problem)
+
+
+@router.post("/work/cancel")
+async def post_cancel(request: Request, web: WebDep) -> Response:
+    """An end to long work; what it is about stays as it was."""
+    given = await form_of(request)
+    work = web.work.of(given.get("work", ""))
+    if work is not None:
+        work.cancel()
+    return _to(own_path(given.get("next", "/")), CANCELLED)
 
 
 def _to(there: str, word: str) -> Response:

@@ -91,6 +91,9 @@ class ChangeQuery(_ListQuery):
     state: str | None = Field(default=None, pattern=f"^({STATES})$")
     since: Word = Field(default=None, description="24h, 7d, or a date.")
     until: Word = None
+    mark: str | None = Field(
+        default=None, pattern="^(useful|noise|none)$", description="What people say of it."
+    )
     diff: bool = Field(default=False, description="With what differs.")
 
     def as_filter(self, installation: Installation) -> ChangeFilter:
@@ -107,4 +110,5 @@ class ChangeQuery(_ListQuery):
             until=a_moment(self.until or None, "--until", now),
             text=self.text or None,
             watch=watch,
+            mark=self.mark or None,
         )

@@ -55,6 +55,9 @@ DONE = {
     "removed": "It is watched no more; its history stays.",
     "noted": "The note is kept.",
     "filtered": "The filters hold from the next look on.",
+    "said": "Your word is kept with the change and in the ledger.",
+    "silenced": "The rule holds from the next look on, and the change is marked as noise.",
+    "cancelled": "It was cancelled; nothing was changed by it.",
     "look": "A look is ordered: it is made as soon as the lane allows.",
     "reset": "The lane is open again; the gap between requests stays.",
     "acked": "Noted that you have seen it.  It stays open until its subject has recovered.",
@@ -154,6 +157,7 @@ def _environment() -> Environment:
     filters: Mapping[str, Any] = {
         "moment": moment,
         "plain": plain,
+        "plain_lines": lambda text: "\n".join(plain(line, 500) for line in text.splitlines()),
         "span": lambda length: "–" if length is None else span(length),
         "ago": ago,
         "size": size_words,
