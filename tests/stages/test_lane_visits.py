@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +17,7 @@ from vedette.core.lanes.visit import LEASE
 from vedette.store.connection import connect, operating
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.lane_visits import LaneVisits
+from vedette.store.schedule_rows import merged
 from vedette.store.sqlite import Writer
 from vedette.store.worker_rows import Election, alive, loads, say, workers_of
 
@@ -143,3 +145,20 @@ def test_workers_say_what_they_do_and_the_silent_are_known(postgres_store: Postg
         assert states == {"w1": "running", "w2": "silent", "s": "running"}
         assert alive(db)[Role.CRAWL] == 1
         assert {one.role for one in loads(db)} == {Role.CRAWL, Role.STAGES, Role.SCHEDULER}
+
+
+def test_sums_that_several_workers_add_to_lose_nothing():
+    def sums(looks: int, bursts: list[float], **counters: object) -> str:
+        return json.dumps(
+            {
+                "running": {"looks": looks, "planned": 0, "found": 0, "started_at": 1.0, **counters},
+                "b": bursts,
+            }
+        )
+
+    stored = sums(110, [5.0, 7.0], price=2)  # another has added 10 looks since this worker read
+    before, mine = sums(100, [4.0, 7.0], price=1), sums(103, [4.5, 7.0], price=1)
+    found = json.loads(merged(stored, before, mine))
+    assert found["running"]["looks"] == 113
+    assert found["running"]["price"] == 2  # what this worker did not change is as it is stored
+    assert found["b"] == [5.5, 7.0]
