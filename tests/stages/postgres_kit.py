@@ -15,8 +15,9 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,69 @@ def postgresql_server() -> Iterator[tuple[str, Path]]:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
+
+
+@dataclass
+class OwnServer:
+    """A server that can be stopped and started again."""
+
+    uri: str
+    start: Callable[[], subprocess.Popen[bytes]]
+    process: subprocess.Popen[bytes]
+
+
+@contextmanager
+def restartable_server() -> Iterator[OwnServer]:
+    """The same, kept as a real one is: what was committed is on the disk."""
+    account = _account()
+    with tempfile.TemporaryDirectory(prefix="vedette-pg-", dir=_place(), ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        as_other: dict[str, Any] = {"cwd": name}
+        if account is not None:
+            os.chown(folder, account.pw_uid, account.pw_gid)
+            as_other |= {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        programs, data = _programs(folder, as_other), folder / "data"
+        _run([programs / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "-E", "utf8"], as_other)
+        uri = f"postgresql://postgres:@/postgres?host={folder}"
+
+        def start() -> subprocess.Popen[bytes]:
+            with (folder / "log").open("ab") as log:
+                words = [
+                    programs / "postgres",
+                    "-D",
+                    data,
+                    "-k",
+                    folder,
+                    "-h",
+                    "",
+                    "-c",
+                    "max_connections=120",
+                ]
+                started = subprocess.Popen(words, stdout=log, stderr=log, **as_other)
+            _wait(started, uri, folder / "log")
+            return started
+
+        server = OwnServer(uri, start, start())
+        try:
+            yield server
+        finally:
+            _end(server.process)
+
+
+def restart(server: OwnServer) -> None:
+    """As after a crash: sessions are cut, and the log is replayed."""
+    server.process.send_signal(signal.SIGQUIT)
+    server.process.wait(patient(30))
+    server.process = server.start()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(patient(30))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _account() -> pwd.struct_passwd | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from vedette.config.policies import classifier, fetch_settings, screens, sources
 from vedette.config.rules import settings_in_force
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.sql_connection import PostgresAddress
+from vedette.contracts.words import LaneKey
 from vedette.core.evidence.screen import screen_url
 from vedette.engine.crawl.answer_screen import AnswerScreen, ScreeningFetcher
 from vedette.engine.crawl.onion_names import OnionNames
@@ -26,23 +27,29 @@ from vedette.fetch.proxy_address import ONION, is_socks
 from vedette.store.compliance import ComplianceFile
 from vedette.store.connection import StorePlace, mend
 from vedette.store.corrections import take_effect
+from vedette.store.fenced_writer import FencedWriter
 from vedette.store.migrate import ARCHIVE, prepare_place
 from vedette.store.operator import save_source
 from vedette.store.sqlite import Pick, Reader, Writer
 
 
 @contextmanager
-def open_store(loaded: Loaded, pick: Pick, clock: Clock, *, shared: bool = False) -> Iterator[Opened]:
+def open_store(
+    loaded: Loaded, pick: Pick, clock: Clock, *, tokens: Callable[[], Mapping[LaneKey, int]] | None = None
+) -> Iterator[Opened]:
     """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over.
 
-    `shared`: beside other workers on a store in PostgreSQL, each with a series of archive files of its own.
+    `tokens`: of the lanes of one worker beside others on a store in PostgreSQL, each with archive files of its own.
     """
     path = prepare_place(loaded.data, loaded.store)
     mended = mend(loaded.data)
-    shared = shared and isinstance(path, PostgresAddress)
+    shared = tokens is not None and isinstance(path, PostgresAddress)
     with ExitStack() as held:
         held.enter_context(locked(loaded.data, shared=shared))
-        writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
+        if tokens is not None and isinstance(path, PostgresAddress):
+            writer: Writer = FencedWriter(path, tokens=tokens)
+        else:
+            writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         writer.take_lock(shared=shared)
         series = held.enter_context(own_series(writer, loaded.data / ARCHIVE)) if shared else 0
         writer.checkpoint()  # a run that is killed again and again would never come to it

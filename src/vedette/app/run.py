@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 import numpy.ma  # noqa: F401  np.unique reads it when it is first called: then there may be no file left to open
 
+from vedette.app.archive_series import worker_name
 from vedette.app.channels import sending, told
 from vedette.app.open_store import onion_names, open_store
 from vedette.app.process import run_loop, signals
@@ -29,6 +30,7 @@ from vedette.config.policies import (
     sources_of,
 )
 from vedette.config.rules import hunt_options, rules_text, scheduler_options
+from vedette.contracts.errors import ConfigError
 from vedette.contracts.events import ProblemTold
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
@@ -42,6 +44,7 @@ from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer, PastStates, WaitingPages
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
 from vedette.engine.crawl.find_urls import Finder, Intake, RiskHeirs
+from vedette.engine.crawl.lane_visitor import Visits
 from vedette.engine.crawl.look import Looker
 from vedette.engine.crawl.loop import Ended, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
@@ -54,14 +57,16 @@ from vedette.engine.settle.fallback import GuardedHunter, GuardedScheduler
 from vedette.engine.settle.hunter import Hunter
 from vedette.engine.settle.ids import Ids
 from vedette.engine.settle.scheduler import Scheduler
-from vedette.engine.settle.settler import Aside, Decide, Hunt
+from vedette.engine.settle.settler import Aside, Hunt
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.language import reader_version
 from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
+from vedette.frontier.visit_queue import VisitFrontier
 from vedette.lanes import LaneKeeper
+from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.store.compliance import ComplianceFile
 from vedette.store.hunt_rows import HuntReader, release
@@ -126,7 +131,7 @@ async def run_with(loaded: Loaded, request: RunRequest, hooks: RunHooks) -> Ende
         run = build_run(loaded, request, hooks, opened)
         goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
         try:
-            with signals(run.engine.stop), _without_garbage(hooks.owns_process):
+            with signals(run.engine.stop), without_garbage(hooks.owns_process):
                 async with goes_on, _judging(run, loaded, hooks):
                     return await run.run()
         finally:
@@ -134,24 +139,17 @@ async def run_with(loaded: Loaded, request: RunRequest, hooks: RunHooks) -> Ende
             opened.reader.close()
 
 
-def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Opened) -> CrawlRun:
-    """The one place where a run is put together."""
+def build_run(
+    loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Opened, holds: LaneHolds | None = None
+) -> CrawlRun:
+    """The one place where a run is put together.  `holds`: of a worker among several; None: the store is ours."""
     config, reader, clock = loaded.config, opened.reader, hooks.clock
-    facts = _facts(loaded, request, clock.now())
-    ids = Ids(after=reader.last_id())
+    facts = _facts(loaded, request, clock.now(), worker_name(opened.series))
+    ids = Ids(opened.series, after=reader.last_id())
     policies, closings = lane_policies(config), LaneClosings(ids, clock)
-    keeper = LaneKeeper(
-        policies,
-        load=reader.lane,
-        clock=clock,
-        not_before=facts.began_at if opened.was_killed else None,
-        on_closed=closings.add,
-    )
-    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(loaded, hooks)
-    if (names := onion_names(config, loaded.data)) is not None:
-        fetcher = OnionFetcher(fetcher, names)
-    if not screening.is_idle:
-        fetcher = ScreeningFetcher(fetcher, screening, clock)
+    keeper, frontier, visits = _lanes(config, (facts, opened), clock, closings, holds)
+    screening = _screening(loaded, hooks)
+    fetcher = _fetcher(loaded, hooks, screening)
     crawl = _Crawl(
         loaded=loaded,
         facts=facts,
@@ -171,6 +169,10 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
     def problem(what: str) -> None:
         hooks.on_event(ProblemTold(at=clock.now(), what=what))
 
+    scheduler = _scheduler(config, facts, opened, ids, problem)
+    budgets = _look_budgets(config, opened, facts.began_at)
+    if visits is not None:
+        visits.on_gained += [budgets.forget, *([] if scheduler is None else [scheduler.visited])]
     parts = RunParts(
         facts=facts,
         clock=clock,
@@ -179,8 +181,8 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         browser=crawl.browser,
         keeper=keeper,
         closings=closings,
-        look_budgets=_look_budgets(config, opened, facts.began_at),
-        frontier=Frontier(run=facts.id, room=config.run.per_cycle),
+        look_budgets=budgets,
+        frontier=frontier,
         book=crawl.book,
         finder=crawl.finder,
         memory=crawl.memory,
@@ -189,11 +191,39 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         policy_of=policies.of,
         serve=crawl.serve,
         on_event=hooks.on_event,
-        schedule=_schedule(config, facts, opened, ids, problem),
+        schedule=None if scheduler is None else scheduler.decide,
         hunt=_hunt(config, facts, opened, ids, problem),
         route=hooks.route or (router(config, clock) if config.notify.channels else None),
+        visits=visits,
+        on_lost=(lambda: None) if scheduler is None else scheduler.forget,
     )
     return CrawlRun(parts)
+
+
+def _fetcher(loaded: Loaded, hooks: RunHooks, screening: AnswerScreen) -> Fetcher:
+    fetcher = hooks.fetcher or HttpFetcher(hooks.clock)
+    if (names := onion_names(loaded.config, loaded.data)) is not None:
+        fetcher = OnionFetcher(fetcher, names)
+    return fetcher if screening.is_idle else ScreeningFetcher(fetcher, screening, hooks.clock)
+
+
+def _lanes(
+    config: Config,
+    of: tuple[RunFacts, Opened],
+    clock: Clock,
+    closings: LaneClosings,
+    holds: LaneHolds | None,
+) -> tuple[LaneKeeper, Frontier, Visits | None]:
+    """Who says what may be asked, and what is asked next."""
+    (facts, opened), policies, room = of, lane_policies(config), config.run.per_cycle
+    if holds is None:
+        not_before = facts.began_at if opened.was_killed else None
+        load = opened.reader.lane
+        keeper = LaneKeeper(policies, load=load, clock=clock, not_before=not_before, on_closed=closings.add)
+        return keeper, Frontier(run=facts.id, room=room), None
+    held = HeldLaneKeeper(holds, policies, clock=clock, on_closed=closings.add)
+    frontier = VisitFrontier(run=facts.id, stopwatch=clock.stopwatch, room=room)
+    return held, frontier, Visits(clock=clock, holds=holds, keeper=held, frontier=frontier)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,10 +350,10 @@ def _finder(config: Config, reader: Reader, screening: AnswerScreen) -> Finder:
     )
 
 
-def _facts(loaded: Loaded, request: RunRequest, now: datetime) -> RunFacts:
+def _facts(loaded: Loaded, request: RunRequest, now: datetime, worker: str) -> RunFacts:
     stamp = f"{now:%Y%m%dT%H%M%S%f}"[:-3]  # in a container every process may have the same number
     return RunFacts(
-        id=RunId(f"run-{stamp}-{os.getpid()}"),
+        id=RunId(f"run-{stamp}-{worker or os.getpid()}"),
         request=request,
         began_at=now,
         policy=request.policy or loaded.config.schedule.policy,
@@ -335,22 +365,30 @@ def _facts(loaded: Loaded, request: RunRequest, now: datetime) -> RunFacts:
 def _look_budgets(config: Config, opened: Opened, began_at: datetime) -> LookBudgets:
     """The budgets of the day.  What a killed run had under way counts as spent."""
     schedule = config.schedule
-    budgets = LookBudgets(schedule.budget_per_day, schedule.host_budget_per_day, load=opened.reader.lane)
+    budgets = LookBudgets(
+        schedule.budget_per_day,
+        schedule.host_budget_per_day,
+        load=opened.reader.lane,
+        worker=worker_name(opened.series),
+    )
     for lane in opened.writer.leased() if opened.was_killed else ():
         budgets.spend(lane, began_at)
     return budgets
 
 
-def _schedule(
+def _scheduler(
     config: Config, facts: RunFacts, opened: Opened, ids: Ids, problem: Callable[[str], None]
-) -> Decide | None:
-    """The learned policy decides whole groups; every other one decides look by look."""
+) -> GuardedScheduler | None:
+    """The learned policy decides whole groups; every other one decides look by look.
+
+    Beside other workers the price is what the one with the role `scheduler` publishes.
+    """
     if facts.policy != LEARNED:
         return None
     reader = ScheduleReader(opened.writer.connection)
-    options = scheduler_options(config, reader.crawl_delay)
+    options = replace(scheduler_options(config, reader.crawl_delay), reviews=not opened.series)
     rule = due_rule(config, facts.policy)
-    return GuardedScheduler(lambda: Scheduler(reader, options, ids.next), problem, rule).decide
+    return GuardedScheduler(lambda: Scheduler(reader, options, ids.next), problem, rule)
 
 
 def _hunt(
@@ -358,6 +396,12 @@ def _hunt(
 ) -> Hunt | None:
     """Where any source hunts.  What those that stopped hunting left open is looked at like anything else."""
     hunting = [source.id for source in opened.reader.sources() if source.options.hunt]
+    if opened.series:
+        if hunting:
+            raise ConfigError(
+                f"{hunting[0]} hunts, and a hunt has one engine: stop the workers and use `vedette run`"
+            )
+        return None
     with opened.writer.transaction() as db:
         release(db, hunting, now=facts.began_at)
     if not hunting:
@@ -412,7 +456,7 @@ def check_run(config: Config) -> None:
 
 
 @contextmanager
-def _without_garbage(owns_process: bool) -> Iterator[None]:
+def without_garbage(owns_process: bool) -> Iterator[None]:
     """What is loaded by now stays: no later collection need walk over it.  Not in a process of somebody else.
 
     A look leaves hardly any cycles, and what waits for its commit is no garbage.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
 from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
-from vedette.config.model import Loaded, is_debug, is_production
+from vedette.config.model import Config, Loaded, is_debug, is_production
 from vedette.config.pace_policies import objectives
 from vedette.config.policies import sources_of
 from vedette.contracts.alerts import ChannelName, Delivery, Message
@@ -37,6 +37,7 @@ from vedette.contracts.events import (
 )
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Outcome
 from vedette.core.health.source_health import is_healthy
@@ -46,14 +47,15 @@ from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, OnEvent, RunRequest
 from vedette.engine.service.cron import CronEntry, missed
 from vedette.engine.service.event_stream import EventStream
-from vedette.engine.service.sentinel import EXTEND_S, SentinelQueue
+from vedette.engine.service.sentinel import EXTEND_S, SentinelHearing, SentinelQueue
 from vedette.engine.service.watchdog import HealthChecked, check_health
 from vedette.engine.stages.queue_worker import QueueWorker
-from vedette.store.connection import connect
+from vedette.store.connection import StorePlace, connect
 from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import fired_at, mark_fired, operating
 from vedette.store.outbox import trim
 from vedette.store.scrape import ScrapeFigures, figures
+from vedette.store.worker_rows import loads
 from vedette.telemetry.logs import LibraryLog, Log, LogScrubber
 from vedette.telemetry.metrics import Meters, Registry
 
@@ -78,16 +80,20 @@ Door = Callable[[ServiceState], AbstractAsyncContextManager[str]]  # gives the a
 
 async def serve(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO, door: Door) -> Ended:
     """Watches until told to stop.  Changes and alerts go to the channels, the log to stderr."""
-    config = loaded.config
-    log = Log(
+    log = log_of(loaded.config, stderr)
+    service = Service(loaded, clock, log.hear, door=door, stdout=stdout)
+    with LibraryLog(log, clock):
+        return await run_with(loaded, RunRequest(), replace(service.hooks(), owns_process=True))
+
+
+def log_of(config: Config, stderr: TextIO) -> Log:
+    """The log of a process that goes on for months, as it is configured."""
+    return Log(
         stderr,
         is_json=config.log.format == "json" or (config.log.format == "auto" and is_production()),
         level="debug" if is_debug() else config.log.level,
         scrubber=LogScrubber(secrets_of(config)),
     )
-    service = Service(loaded, clock, log.hear, door=door, stdout=stdout)
-    with LibraryLog(log, clock):
-        return await run_with(loaded, RunRequest(), replace(service.hooks(), owns_process=True))
 
 
 @dataclass(slots=True)
@@ -101,7 +107,8 @@ class Service:
     registry: Registry = field(init=False)
     is_ready: bool = False
     events: EventStream = field(default_factory=EventStream)
-    _run: CrawlRun = field(init=False)
+    path: StorePlace | None = None  # where figures and cron are read; None: where its run has them
+    fail: Callable[[BaseException], None] = lambda error: None  # hears what a duty cannot go on with
     _wake: Callable[[], None] = lambda: None
     _figures_at: datetime | None = None
 
@@ -125,32 +132,59 @@ class Service:
     @asynccontextmanager
     async def beside(self, run: CrawlRun) -> AsyncIterator[None]:
         """Everything that goes on while the engine runs.  What breaks here stops the engine, loudly."""
-        self._run = run
-        config, path = self.loaded.config, run.opened.path
-        told_of = Telling(self.stdout, self._sent, self._bug)
-        run.listeners.append(self._committed)
-        self.registry.before.append(self.meters.watch_active(lambda: run.engine.under_way))
-        with (
-            sending(config, path, clock=self.clock, told=told_of) as (sender, poster),
-            closing(SqliteJobBus(path)) as filled,
-            closing(SqliteJobBus(path)) as served,  # a connection is one task's
-        ):
-            self._wake = sender.wake
-            run.listeners.append(told(sender.wake))
-            async with self.door(ServiceState(self._metrics, lambda: self.is_ready, self.events)) as listen:
-                self._tell(Serving(at=self.clock.now(), listen=listen))
-                sentinel = QueueWorker(queue=self._sentinel(served), extend_s=EXTEND_S)
-                works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run)
-                tasks = [self._start(self._patiently(work)) for work in works]
+        self.path, self.fail = run.opened.path, run.engine.on_failed
+        self.hears(run)
+        async with self.door(self.state()) as listen:
+            self._tell(Serving(at=self.clock.now(), listen=listen))
+            hearing = SentinelHearing(lane=run.parts.keeper.state, listeners=run.listeners)
+            async with self.duties(run.opened.path, hearing):
+                run.listeners.append(told(self._wake))
                 self.is_ready = True
                 try:
                     yield
                 finally:
                     self.is_ready = False
-                    for task in tasks:
-                        task.cancel()
-                    await asyncio.wait(tasks)
-                    await poster.close()
+
+    def state(self) -> ServiceState:
+        """What the door shows."""
+        return ServiceState(self._metrics, lambda: self.is_ready, self.events)
+
+    def hears(self, run: CrawlRun) -> None:
+        """What this run does is measured."""
+        run.listeners.append(self._committed)
+        self.registry.before.append(self.meters.watch_active(lambda: run.engine.under_way))
+
+    @asynccontextmanager
+    async def duties(
+        self,
+        path: StorePlace,
+        hearing: SentinelHearing,
+        more: Sequence[Callable[[], Coroutine[Any, Any, None]]] = (),
+    ) -> AsyncIterator[None]:
+        """What is done once for a store: messages are sent, health is watched, cron and its jobs are kept."""
+        told_of = Telling(self.stdout, self._sent, self._bug)
+        with (
+            sending(self.loaded.config, path, clock=self.clock, told=told_of) as (sender, poster),
+            closing(SqliteJobBus(path)) as filled,
+            closing(SqliteJobBus(path)) as served,  # a connection is one task's
+        ):
+            self._wake = sender.wake
+            sentinel = QueueWorker(queue=self._sentinel(served, path, hearing), extend_s=EXTEND_S)
+            works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run, *more)
+            tasks = [self._start(self._patiently(work)) for work in works]
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
+                await poster.close()
+
+    @property
+    def _place(self) -> StorePlace:
+        if self.path is None:
+            raise RuntimeError("the service has no store yet")
+        return self.path
 
     async def check(self) -> HealthChecked:
         """One health check, now."""
@@ -185,8 +219,7 @@ class Service:
 
     async def _refresh_models(self) -> None:
         """Asks the providers for their models.  Nobody is asked where there is no key."""
-        path = self._run.opened.path
-        called = await asyncio.to_thread(refresh_models, self.loaded, path, clock=self.clock)
+        called = await asyncio.to_thread(refresh_models, self.loaded, self._place, clock=self.clock)
         for finding in (finding for one in called for finding in one.findings):
             if finding.is_asked and finding.kind in ("renamed", "retired"):
                 successor = finding.successor or "none"
@@ -213,13 +246,14 @@ class Service:
                     await self.fire(entry, at, bus)
             await asyncio.sleep(NAP_S)
 
-    def _sentinel(self, bus: SqliteJobBus) -> SentinelQueue:
+    def _sentinel(self, bus: SqliteJobBus, path: StorePlace, hearing: SentinelHearing) -> SentinelQueue:
         return SentinelQueue(
             bus=bus,
-            path=self._run.opened.path,
+            path=path,
             clock=self.clock,
-            lane=self._run.parts.keeper.state,
-            listeners=self._run.listeners,
+            lane=hearing.lane,
+            listeners=hearing.listeners,
+            patience=hearing.patience,
             on_started=lambda job: self._tell(JobStarted(at=self.clock.now(), job=job.id, queue=job.queue)),
             on_ended=self._job_ended,
         )
@@ -254,21 +288,21 @@ class Service:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._problem(str(error) or type(error).__name__)
-            self._run.engine.on_failed(error)
+            self.fail(error)
 
     def _check(self) -> HealthChecked:
         config = self.loaded.config
         now, route = self.clock.now(), router(config, self.clock)
-        with operating(self._run.opened.path) as db:
+        with operating(self._place) as db:
             trim(db, before=now - KEPT)
             return check_health(db, now=now, params=watchdog_params(config), route=route)
 
     def _fired_at(self, name: str) -> datetime | None:
-        with closing(connect(self._run.opened.path, read_only=True)) as db:
+        with closing(connect(self._place, read_only=True)) as db:
             return fired_at(db, name)
 
     def _mark(self, name: str, at: datetime) -> None:
-        with operating(self._run.opened.path) as db:
+        with operating(self._place) as db:
             mark_fired(db, name, at)
 
     def _committed(self, group: Group) -> None:
@@ -322,7 +356,9 @@ class Service:
         return self.registry.text()
 
     def _read_figures(self, now: datetime) -> ScrapeFigures:
-        with closing(connect(self._run.opened.path, read_only=True)) as db:
+        with closing(connect(self._place, read_only=True)) as db:
+            if isinstance(self._place, PostgresAddress):
+                self.meters.show_roles(loads(db))
             return figures(db, now=now)
 
     def _show(self, found: ScrapeFigures) -> None:

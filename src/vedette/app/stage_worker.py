@@ -120,7 +120,7 @@ async def beside(
 ) -> AsyncIterator[StageWorker]:
     """The stage worker of a run.  What it cannot do is told and stops no look."""
     async with opened(loaded, path, clock=clock, hooks=hooks, worker=BESIDE) as worker:
-        task = asyncio.create_task(_keep_on(worker, clock, hooks))
+        task = asyncio.create_task(keep_on(worker, clock, hooks))
         try:
             yield worker
         finally:
@@ -166,7 +166,7 @@ async def _work(loaded: Loaded, path: StorePlace, *, clock: Clock, hooks: Hooks,
             await (worker.drain() if work.until_idle else worker.run())
 
 
-async def _keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:
+async def keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:
     """A store that is busy or full now may not be so later; until then the jobs wait where they are."""
     while True:
         try:

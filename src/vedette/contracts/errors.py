@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import traceback
 
+from vedette.contracts.words import LaneKey
+
 RESTORE = (
     "restore it from a backup: `vedette restore BACKUP --replace`"  # the way back that every message names
 )
@@ -32,6 +34,14 @@ class RefusedError(VedetteError):
 
 class TakenOverError(RefusedError):
     """Another run goes on with the work; this one must not write any more."""
+
+
+class LanesLostError(VedetteError):
+    """Another worker has these lanes by now; nothing of the group was written."""
+
+    def __init__(self, lanes: frozenset[LaneKey]) -> None:
+        super().__init__(f"another worker has {', '.join(sorted(lanes)[:3])}; nothing was written")
+        self.lanes = lanes
 
 
 class StoreError(VedetteError):

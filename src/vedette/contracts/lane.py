@@ -73,3 +73,13 @@ class Wait:
 
     until: datetime | None
     reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneHold:
+    """A lane that a store gave to one of several workers."""
+
+    lane: LaneKey
+    token: int  # rises with every holder of the lane
+    state: LaneState | None  # as its last holder left it
+    was_lost: bool  # the last holder never gave it back: what it asked at last is in no store

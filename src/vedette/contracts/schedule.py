@@ -99,6 +99,7 @@ class ScheduleRows:
     clocks: tuple[tuple[int, bytes], ...] = ()
     published: PublishedRow | None = None
     running: str = ""  # its own sums, as JSON; empty: not changed
+    before: str = ""  # the same as they were before the group
     marks: tuple[tuple[WatchId, bytes], ...] = ()  # beliefs of targets that a listing named
     back: tuple[tuple[LaneKey, datetime], ...] = ()  # hosts that answer again: what failed there is due
     replanned: tuple[tuple[Leaf, datetime, timedelta], ...] = ()  # new due times, at a new price

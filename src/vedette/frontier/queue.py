@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.schedule import ScheduleRows
-from vedette.contracts.watch import Ask, Group, Job, Watch
+from vedette.contracts.watch import Ask, Group, Job, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
 from vedette.core.lanes.waiting_requests import AT_ONCE, DOUBTFUL_SHARE, doubtful_order, doubtful_value
 from vedette.core.schedule.due import is_fair_turn, value
@@ -103,6 +103,9 @@ class Frontier:
         for due in () if group.hunt is None else (*group.hunt.chosen, *group.hunt.revisits):
             self.note_due(due.lane, due.at, due.risk)
 
+    def note_lost(self, looks: Sequence[Settlement]) -> None:
+        """Looks that were not written, because their lanes are another's by now.  Here all lanes are ours."""
+
     def _note_schedule(self, rows: ScheduleRows) -> None:
         for lane, at in rows.back:
             for risk in Risk:
@@ -114,7 +117,8 @@ class Frontier:
         """When the next lane becomes due.  None: nothing is scheduled."""
         while self._dues:
             due_at, lane = self._dues[0]
-            if self._queues[lane].due_at() == due_at:
+            queue = self._queues.get(lane)
+            if queue is not None and queue.due_at() == due_at:
                 return due_at
             heapq.heappop(self._dues)
         return None
@@ -163,7 +167,9 @@ class Frontier:
         asks: list[Ask] = []
         while line and room > 0:
             lane = heapq.heappop(line)[2]
-            queue = self._queues[lane]
+            queue = self._queues.get(lane)
+            if queue is None or not queue.is_lined_up:  # it was given to another worker
+                continue
             queue.is_lined_up, queue.is_asking = False, True
             gap = gap_of(lane)
             most = self._most if not gap else max(1, min(self._most, int(HORIZON / gap)))

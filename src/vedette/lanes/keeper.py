@@ -167,6 +167,8 @@ class LaneKeeper:
                 if lane.policy.at_once > 1:
                     self.wakes.touch(key)
 
+    going_out = sent  # said just before the bytes; who shares its lanes with others may refuse here
+
     def heard(self, keys: Sequence[LaneKey], at: datetime) -> None:
         """The far end answered, or will not: it has seen the request by now, and surely no sooner.
 

@@ -26,7 +26,11 @@ class LookBudgets:
         per_host: float | None,
         *,
         load: Callable[[LaneKey], LaneState | None] = lambda key: None,
+        worker: str = "",
     ) -> None:
+        """`worker`: one among several, with a share of its own of the budget of all looks."""
+        self._all = LaneKey(f"{ALL_LOOKS}/{worker}") if worker else ALL_LOOKS
+        self._whole = per_day
         self._per_day = per_day
         self._per_host = per_host
         self._load = load
@@ -37,6 +41,18 @@ class LookBudgets:
     def is_limited(self) -> bool:
         """True where all looks together have a budget."""
         return self._per_day is not None
+
+    def divide(self, workers: int) -> None:
+        """So many workers share the budget of all looks."""
+        if self._whole is not None and self._per_day != self._whole / workers:
+            self._per_day = self._whole / workers
+            budget = self._budgets.pop(self._all, None)
+            if budget is not None:
+                self._budgets[self._all] = daily(self._per_day, budget.empty_at)
+
+    def forget(self, lane: LaneKey) -> None:
+        """Another worker has looked there since: its budget is read anew."""
+        self._budgets.pop(LaneKey(f"budget:{lane}"), None)
 
     def opens_at(self, lane: LaneKey | None, now: datetime, *, is_second: bool = False) -> datetime | None:
         """When a look in this lane, or in any, may start; None: now."""
@@ -64,10 +80,11 @@ class LookBudgets:
     def take_dirty(self) -> tuple[tuple[LaneKey, LaneState], ...]:
         """What changed since the last call; in the settler's thread."""
         moved = dict.fromkeys(self._dirty.popleft() for _ in range(len(self._dirty)))
-        return tuple((key, LaneState(bucket_at=self._budgets[key].empty_at)) for key in moved)
+        known = ((key, self._budgets.get(key)) for key in moved)
+        return tuple((key, LaneState(bucket_at=one.empty_at)) for key, one in known if one is not None)
 
     def _keys(self, lane: LaneKey | None) -> list[LaneKey]:
-        keys = [] if self._per_day is None else [ALL_LOOKS]
+        keys = [] if self._per_day is None else [self._all]
         if self._per_host is not None and lane is not None:
             keys.append(LaneKey(f"budget:{lane}"))
         return keys
@@ -75,7 +92,7 @@ class LookBudgets:
     def _budget(self, key: LaneKey) -> Budget:
         budget = self._budgets.get(key)
         if budget is None:
-            state, most = self._load(key), self._per_day if key == ALL_LOOKS else self._per_host
+            state, most = self._load(key), self._per_day if key == self._all else self._per_host
             empty_at = None if state is None else state.bucket_at
             budget = self._budgets[key] = daily(most or 0.0, empty_at)
         return budget

@@ -20,7 +20,7 @@ from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumperUnknown
 
-from vedette.contracts.errors import RefusedError, StoreError
+from vedette.contracts.errors import RefusedError, StoreError, StoreWaitError
 from vedette.contracts.sql_connection import PostgresAddress
 
 BUSY_MS = 15_000
@@ -206,7 +206,7 @@ def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]
     except psycopg.ProgrammingError:
         raise StoreError(f"DATABASE_URL is not an address of PostgreSQL: {_FORM}") from None
     except psycopg.OperationalError as error:
-        raise StoreError(
+        raise StoreWaitError(
             f"cannot connect to {address}: {first_line(error)}; is the server up, and DATABASE_URL right?  {_FORM}"
         ) from None
     if found := too_old(db.info.server_version):

@@ -1,10 +1,11 @@
-"""The tables of what waits: notices to people, jobs of stages, entries of cron."""
+"""The tables of what waits: notices to people, jobs of stages, entries of cron, visits of lanes and who makes them."""
 
 from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text, UniqueConstraint
 
 from vedette.store import hunt_schema
+from vedette.store.schema import Id
 
 metadata = hunt_schema.metadata  # of the stream and of these
 
@@ -59,4 +60,27 @@ cron_marks = Table(  # when each entry fired last
     metadata,
     Column("name", String, primary_key=True),
     Column("fired_at", BigInteger, nullable=False),
+)
+
+lane_visits = Table(  # of a store with several workers: whose lane it is, and when it is worth the next visit
+    "lane_visits",
+    metadata,
+    Column("lane_id", Id, primary_key=True, autoincrement=False),
+    Column("key", String, nullable=False),
+    Column("due_at", BigInteger, index=True),  # of a lane that is held: when its holder counts as gone
+    Column("worker", String, nullable=False, server_default=""),  # empty: nobody's
+    Column("token", BigInteger, nullable=False, server_default="0"),  # rises with every holder
+)
+
+workers = Table(  # processes that share a store, as they last said
+    "workers",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("number", Integer, nullable=False),  # of its archive files; 0: it writes none
+    Column("roles", String, nullable=False),
+    Column("place", String, nullable=False),  # machine and process
+    Column("state", String, nullable=False),  # running | draining | ended
+    Column("started_at", BigInteger, nullable=False),
+    Column("beat_at", BigInteger, nullable=False),
+    Column("figures", Text, nullable=False, server_default="{}"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from operator import itemgetter
@@ -22,6 +23,8 @@ from vedette.store.row_columns import (
     writer,
 )
 from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, opt_seconds, to_ms
+
+ADDED = ("looks", "planned", "found")  # counters of looks; the others are the word of who reviews
 
 
 class ScheduleReader:
@@ -87,6 +90,55 @@ def schedule_statements(rows: ScheduleRows) -> list[tuple[str, list[tuple[Any, .
             [(to_ms(due_at), opt_seconds(wait), leaf.id) for leaf, due_at, wait in rows.replanned],
         ),
     ]
+
+
+def merged(stored: str, before: str, mine: str) -> str:
+    """What is stored, with what one worker learned between `before` and `mine`."""
+    if not stored or not before:
+        return mine
+    there, was, now = json.loads(stored), json.loads(before), json.loads(mine)
+    made = {name: _moved(there[name], was[name], now[name]) for name in now if name != "running"}
+    counters = {
+        name: there["running"].get(name, value) if value == was["running"].get(name) else value
+        for name, value in now["running"].items()
+    }
+    for name in ADDED:
+        counters[name] = there["running"][name] + now["running"][name] - was["running"][name]
+    counters["started_at"] = min(there["running"]["started_at"], now["running"]["started_at"])
+    return json.dumps({"running": counters, **made}, separators=(",", ":"))
+
+
+def _moved(there: Any, was: Any, now: Any) -> Any:
+    """Element by element: `there` and as much more as `now` has over `was`."""
+    if isinstance(now, list):
+        return [_moved(*three) for three in zip(there, was, now, strict=True)]
+    return there + now - was
+
+
+def publish_schedule(db: SqlConnection, rows: ScheduleRows) -> None:
+    """What the one scheduler of several workers publishes, beside what they learn.
+
+    Of hosts only what it alone decides.  A watch that was looked at meanwhile is planned already.
+    """
+    stored = db.execute(sql.RUNNING).fetchone()
+    running = merged(str(stored[0]) if stored else "", rows.before, rows.running)
+    published = rows.published
+    for statement, values in (
+        (sql.SAVE_CLOCK, list(rows.clocks)),
+        (sql.SAVE_PUBLISHED, [] if published is None else [_published_row(published)]),
+        (sql.SAVE_SCHEDULER, [(1, running)]),
+        (sql.PRICE_HOST, [(one.dear, one.clock, one.fresh, lane_id(one.lane)) for one in rows.hosts]),
+        (
+            sql.REPLAN_SETTLED,
+            [
+                (to_ms(due_at), opt_seconds(wait), leaf.id, to_ms(leaf.due_at))
+                for leaf, due_at, wait in rows.replanned
+                if leaf.due_at is not None
+            ],
+        ),
+    ):
+        if values:
+            db.executemany(statement, values)
 
 
 read_published = reader(

@@ -44,6 +44,12 @@ def has_seals(db: SqlConnection) -> bool:
     return db.execute(_LAST).fetchone() is not None
 
 
+def last_seal(db: SqlConnection) -> Segment | None:
+    """How far the chain of seals has come."""
+    row = db.execute(_LAST).fetchone()
+    return None if row is None else _reached(*row)
+
+
 def columns_of(covered: Covered) -> str:
     return ", ".join(f'"{name}"' for name in covered.columns)
 
@@ -74,4 +80,8 @@ def _append(db: SqlConnection, kind: str, entries: Iterable[Entry]) -> Segment:
     packed = seals.pack(entries)
     head = seals.link(before, number + 1, kind, packed)
     db.execute(_APPEND, (number + 1, kind, packed, head))
-    return Segment(name=SEALS, retention="", day="", size=0, count=number + 1, head=head)
+    return _reached(number + 1, head)
+
+
+def _reached(number: int, head: bytes) -> Segment:
+    return Segment(name=SEALS, retention="", day="", size=0, count=number, head=head)

@@ -86,6 +86,19 @@ _PLANNED = (
     "due_at IS NOT NULL AND pending_change IS NULL AND attempt = 0 AND audit_s IS NULL AND belief IS NOT NULL"
 )
 REPLAN_WATCH = f"UPDATE watches SET due_at = ?, interval_s = ? WHERE id = ? AND {_PLANNED}"
+# Where one process publishes prices and others look, each writes of a host what it alone decides.
+PRICE_HOST = "UPDATE hosts SET dear = ?, clock_id = ?, fresh = ? WHERE lane_id = ?"
+REPLAN_SETTLED = f"{REPLAN_WATCH} AND due_at = ?"
+LEARN_HOST = insert(
+    "hosts",
+    HOST_COLUMNS,
+    conflict="ON CONFLICT (lane_id) DO UPDATE SET "
+    + ", ".join(
+        f'"{name}" = excluded."{name}"'
+        for name in HOST_COLUMNS
+        if name not in ("lane_id", "dear", "clock_id")
+    ),
+)
 _HOST_NAMES = ", ".join(f'"{name}"' for name in HOST_COLUMNS)
 HOSTS_BY_ID = f"SELECT {_HOST_NAMES} FROM hosts WHERE lane_id IN ({{marks}})"
 HUBS_BY_ID = f"SELECT {', '.join(HUB_COLUMNS)} FROM hubs WHERE watch_id IN ({{marks}})"

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.watch import Group, Placed, Settlement
 from vedette.contracts.words import Outcome
+from vedette.contracts.workers import RoleLoad
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.urls.canonical import host_of
 
@@ -252,6 +253,19 @@ class Meters:
     evidence: Gauge = field(
         default_factory=lambda: Gauge("vedette_evidence_bytes", "Size of the archive as committed.")
     )
+    role_workers: Gauge = field(
+        default_factory=lambda: Gauge("vedette_workers", "Workers that were heard of lately.", ("role",))
+    )
+    role_due: Gauge = field(
+        default_factory=lambda: Gauge(
+            "vedette_role_due", "Work that waits for workers of a role: lanes, jobs, messages.", ("role",)
+        )
+    )
+    role_late: Gauge = field(
+        default_factory=lambda: Gauge(
+            "vedette_role_late_seconds", "How long the oldest of that work has waited.", ("role",)
+        )
+    )
     read_at: Gauge = field(
         default_factory=lambda: Gauge(
             "vedette_gauges_timestamp_seconds", "When the figures of the store were read."
@@ -282,6 +296,13 @@ class Meters:
         """A job of a queue ended: completed or failed."""
         self.jobs.add((queue, status, queue))
         self.durations.observe(took.total_seconds(), (queue, queue))
+
+    def show_roles(self, loads: Iterable[RoleLoad]) -> None:
+        """What waits for each role, where several workers share a store: what an autoscaler goes by."""
+        found = list(loads)
+        self.role_workers.replace(((one.role.value,), float(one.workers)) for one in found)
+        self.role_due.replace(((one.role.value,), float(one.due)) for one in found)
+        self.role_late.replace(((one.role.value,), one.late.total_seconds()) for one in found)
 
     def watch_active(self, count: Callable[[], int]) -> Callable[[], None]:
         """Asked before every reading: how many looks are under way."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from vedette.contracts.copies import replace
-from vedette.contracts.errors import ConfigError, short_stack
+from vedette.contracts.errors import ConfigError, StoreWaitError, short_stack
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, Listing
@@ -85,7 +85,11 @@ class Assessor:
             if error.errno not in NO_FILES:
                 return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}", error)
             return self._parked(job, Outcome.NO_SOCKETS, OWN_LACK[error.errno])  # tried again
+        except StoreWaitError:
+            return Release(job)  # a server that is away: what was seen cannot be compared
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
+            if getattr(error, "may_wait", False):  # the same, of a session that was cut off
+                return Release(job)
             return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}", error)
 
     async def _assessed(self, job: Job, reached: Reached) -> Settlement:

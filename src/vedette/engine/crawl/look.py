@@ -328,7 +328,7 @@ class _Walk:
     def _on_sent(self) -> None:
         if (permit := self._permit) is not None:
             permit.is_sent = True
-            self._of.keeper.sent(permit.lanes, self._of.clock.now())
+            self._of.keeper.going_out(permit.lanes, self._of.clock.now())
 
     def _on_heard(self) -> None:
         if (permit := self._permit) is not None:

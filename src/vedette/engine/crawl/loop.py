@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -126,6 +126,11 @@ class Engine:
         self._dispatcher.stop(reason)
 
     @property
+    def may_begin(self) -> bool:
+        """True where there is room for more lanes."""
+        return self._dispatcher.may_start() and self.has_room()
+
+    @property
     def under_way(self) -> int:
         """Looks that have started and not ended."""
         return self._dispatcher.under_way
@@ -161,6 +166,14 @@ class Engine:
             self._hunt_at = again_at  # a run that looks once chooses for the next one, and waits for nothing
         self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
+        self._wakes.news.set()
+
+    def on_lost(self, looks: Sequence[Settlement]) -> None:
+        """These are in no store, and never will be: their lanes were another's."""
+        self._unsettled -= len(looks)
+        for settled in looks:
+            self.parts.memory.free(settled.job.watch.id)
+        self.parts.frontier.note_lost(looks)
         self._wakes.news.set()
 
     def on_paused(self, is_paused: bool) -> None:

@@ -6,6 +6,7 @@ Everything it needs is built before it (`app/run.py`); nothing is set afterwards
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.alerts import Message
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.events import (
     ClockHealed,
     ClockSet,
@@ -31,13 +32,14 @@ from vedette.contracts.events import (
 from vedette.contracts.jobs import Miss, Missed, SentinelResult
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
+from vedette.contracts.watch import Decision, Group, LedgerNote, Placed, Settlement
 from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
 from vedette.core.health.remedies import advice
 from vedette.core.lanes.lane import BLOCKED, SHUT, condition
 from vedette.core.limits.budget import RunLimits
 from vedette.core.urls.canonical import lane_of
 from vedette.engine.crawl.find_urls import Finder
+from vedette.engine.crawl.lane_visitor import Visits
 from vedette.engine.crawl.loop import IDLE_PATIENCE, ORDERS, Ended, Engine, Mode, Parts, RunTerms, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog
@@ -55,7 +57,7 @@ from vedette.lanes.look_budgets import LookBudgets
 from vedette.report.lanes import lane_words
 from vedette.report.looks import result_json
 from vedette.store.clock_repair import Ahead
-from vedette.store.connection import StorePlace
+from vedette.store.connection import StorePlace, may_wait
 from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.sqlite import Pick, Reader, Writer
 from vedette.store.text_columns import dump_json
@@ -178,6 +180,8 @@ class RunParts:
     schedule: Decide | None = None
     hunt: Hunt | None = None
     route: Route | None = None  # to whom changes are told; None: to nobody
+    visits: Visits | None = None  # of a worker among several; None: all lanes are ours
+    on_lost: Callable[[], None] = lambda: None  # what was decided of a group was not written
 
 
 class CrawlRun:
@@ -202,7 +206,7 @@ class CrawlRun:
     async def run(self) -> Ended:
         parts = self.parts
         await parts.tools.retry()
-        for lane, risk, due_at in self.opened.reader.lanes_due():
+        for lane, risk, due_at in () if parts.visits is not None else self.opened.reader.lanes_due():
             parts.frontier.note_due(lane, due_at, risk)
         self._note_ordered(parts.facts.request.ordered_after or 0)
         self._start()
@@ -280,6 +284,7 @@ class CrawlRun:
             paused=lambda error: self._paused(post, Paused(at=self.clock.now(), what=str(error))),
             resumed=lambda after: self._paused(post, self._resumed(after)),
             heal=lambda: self._heal(post),
+            lost=lambda looks: self._lost(looks, post),
         )
         if parts.schedule is not None:
             calls = replace(calls, schedule=parts.schedule)
@@ -295,6 +300,21 @@ class CrawlRun:
 
     def _resumed(self, after: timedelta) -> Resumed:
         return Resumed(at=self.clock.now(), seconds=round(after.total_seconds(), 1))
+
+    def _lost(self, looks: Sequence[Settlement], post: Callable[..., object]) -> None:
+        """In the settler's thread: another worker has the lanes of these by now."""
+        self.parts.on_lost()
+        lanes = sorted({settled.job.watch.lane for settled in looks})
+        what = f"another worker has {', '.join(lanes[:3])} by now: {len(looks)} looks were not written"
+        self.on_event(ProblemTold(at=self.clock.now(), what=what))
+        _post(post, self._forget_looks, looks)
+
+    def _forget_looks(self, looks: Sequence[Settlement]) -> None:
+        self.engine.on_lost(looks)
+        if self.parts.visits is not None:
+            self.parts.visits.has_doubt = True
+        for settled in looks:
+            self.parts.book.forget(settled.watch.source)
 
     def _clock_set(self, by: timedelta) -> None:
         """While we run.  Memory is right again; the store is healed by the thread that writes to it."""
@@ -335,6 +355,16 @@ class CrawlRun:
             self.settler.aside(state)
 
     def _take_orders(self) -> None:
+        """A server that is away is asked again with the next turn."""
+        try:
+            self._hear_orders()
+        except StoreWaitError:
+            return
+        except sqlite3.Error as error:
+            if not may_wait(error, self.opened.path):
+                raise
+
+    def _hear_orders(self) -> None:
         """What the operator said from another process since we looked last."""
         before = self._order
         for number, action, subject in self.opened.reader.orders(self._order):

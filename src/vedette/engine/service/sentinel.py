@@ -39,6 +39,15 @@ class SentinelWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SentinelHearing:
+    """What a queue hears of the looks that it orders.  Where others look, it orders and does not wait."""
+
+    lane: Callable[[LaneKey], LaneState]
+    listeners: list[Callable[[Group], None]] = field(default_factory=list)
+    patience: timedelta = PATIENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SentinelQueue:
     bus: JobBus
     path: StorePlace

@@ -18,7 +18,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.hunt import HuntRows
 from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.watch import Decision, LedgerNote, Settlement
-from vedette.contracts.words import Reason
+from vedette.contracts.words import LaneKey, Reason
 from vedette.core.evidence.ledger import schedule_decision
 from vedette.core.schedule.due import DueParams, LookFacts, ScheduleTerms, apply_schedule, decide
 
@@ -52,6 +52,15 @@ class GuardedScheduler:
             return list(settlements), None
         decided = self._try(settlements)
         return self._one_by_one(settlements, decided) if isinstance(decided, Exception) else decided
+
+    def visited(self, lane: LaneKey) -> None:
+        """The lane was another worker's before; said in any thread."""
+        if (scheduler := self._scheduler) is not None:
+            scheduler.visited.append(lane)
+
+    def forget(self) -> None:
+        """A group was not written as it was decided: what is known is that of the last commit."""
+        self._scheduler = None
 
     def _try(self, settlements: Sequence[Settlement]) -> Decided | Exception:
         """After a failure the scheduler is forgotten: what it knows is half of a group ahead of the store."""

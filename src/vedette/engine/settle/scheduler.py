@@ -7,6 +7,7 @@ restart goes on from where the last commit left it, and decides the same.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -51,6 +52,7 @@ class SchedulerOptions:
     objectives: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # risk: hours, share
     room_of: Callable[[LaneKey], float] = lambda lane: math.inf  # looks per day that a host allows
     velocity: VelocityParams = VelocityParams()  # kept beside the belief: the documents' measure
+    reviews: bool = True  # False: another process publishes the price, and this one decides with it
 
 
 class Scheduler:
@@ -62,14 +64,18 @@ class Scheduler:
         self._next_id = next_id  # of ledger rows about watches beside those of the group
         self._rows = SchedulerRows(store)
         self._state = self._rows.state
+        self.visited: deque[LaneKey] = deque()  # lanes that were another's before: their rows are read anew
 
     def decide(self, settlements: Sequence[Settlement]) -> tuple[list[Settlement], ScheduleRows | None]:
         """The settlements with their due times, and what is to be written beside them."""
         taught = [(n, s, s.lesson) for n, s in enumerate(settlements) if s.lesson is not None]
         if not taught:
             return list(settlements), None
+        if not self._options.reviews:
+            self._follow()
         self._load([s.watch for _, s, _ in taught])
-        self._review(taught[0][2].now)
+        if self._options.reviews:
+            self._review(taught[0][2].now)
         back = self._back(taught)
         asked = [one for one in taught if not one[2].has_due]
         done = list(settlements)
@@ -80,9 +86,26 @@ class Scheduler:
             done[n] = self._listed(done[n], lesson, group)
         self._state.counters.looks += len(taught)
         self._state.counters.planned += len(asked)
-        replanned = self._replanned(taught[-1][2].now, group.marks)
+        replanned = self._replanned(taught[-1][2].now, group.marks) if self._options.reviews else ()
         rows = replace(self._rows.changed(), marks=tuple(group.marks.items()), back=back, replanned=replanned)
         return done, rows
+
+    def review(self, now: datetime) -> ScheduleRows | None:
+        """Without looks, for who only publishes: the price, and some watches planned anew.  None: it is not time."""
+        self._rows.take_sums()
+        run, marks = self._state.counters, dict[WatchId, bytes]()
+        version = self._rows.version
+        self._review(now)
+        replanned = self._replanned(now, marks)
+        if self._rows.version == version and not replanned and run.replan is None:
+            return None
+        return replace(self._rows.changed(), marks=tuple(marks.items()), replanned=replanned)
+
+    def _follow(self) -> None:
+        visited = {self.visited.popleft() for _ in range(len(self.visited))}
+        if visited:
+            self._rows.read_anew(visited)
+        self._rows.follow()
 
     def _load(self, watches: Sequence[Watch] | Sequence[Leaf]) -> None:
         """After this their hosts and hubs are known."""

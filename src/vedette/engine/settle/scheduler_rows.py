@@ -51,6 +51,7 @@ class SchedulerRows:
         self._known_clocks: set[int] = set()
         self._published: PublishedRow | None = None
         self._restore()
+        self._written = self._running_text()
 
     def load(self, lanes: Iterable[LaneKey], hubs: Iterable[WatchId | None]) -> None:
         """After this, these hosts and hubs are known, as far as there is anything to know."""
@@ -61,6 +62,28 @@ class SchedulerRows:
         asked = {i for i in hubs if i is not None and i not in ids and i not in self._unlisted}
         if asked:
             self._load_hubs(asked)
+
+    def read_anew(self, lanes: set[LaneKey]) -> None:
+        """Another worker may have been there since: these hosts and their hubs are as the store has them now."""
+        known = [lane for lane in lanes if lane in self.state.hosts.ids]
+        if known:
+            self._remember(known)
+        for row in self._store.hubs(
+            sorted(watch for watch, lane in self._hub_lane.values() if lane in lanes)
+        ):
+            self._put_hub(row)
+        self._unlisted.clear()
+
+    def follow(self) -> None:
+        """What another has published since."""
+        published = self._store.published()
+        if published is not None and published.version > self.version:
+            self._adopt(published)
+
+    def take_sums(self) -> None:
+        """The sums as they are stored: what others added to them since is in there."""
+        self._restore()
+        self._written = self._running_text()
 
     def host(self, lane: LaneKey) -> int:
         return self.state.hosts.ids[lane]
@@ -109,12 +132,14 @@ class SchedulerRows:
         hosts, state.touched_hosts = sorted(state.touched_hosts), set()
         hubs, state.touched_hubs = sorted(state.touched_hubs), set()
         clocks, self._new_clocks, self._published = tuple(self._new_clocks.items()), {}, None
+        before, self._written = self._written, self._running_text()
         return ScheduleRows(
             hosts=tuple(state.hosts.belief(n, self._lanes[n], self._clock_of.get(n)) for n in hosts),
             hubs=tuple(sorted((self._hub_row(n) for n in hubs), key=lambda row: row.watch)),
             clocks=clocks,
             published=published,
-            running=self._running_text(),
+            running=self._written,
+            before=before,
         )
 
     def _running_text(self) -> str:
@@ -129,11 +154,7 @@ class SchedulerRows:
     def _restore(self) -> None:
         published, text, state = self._store.published(), self._store.running(), self.state
         if published is not None:
-            self.version, self._common = published.version, published.clock
-            state.published = unpack_published(published.body)
-            if self._common is not None:
-                state.follow(unpack_clock(self._store.clocks([self._common])[self._common]))
-                self._known_clocks.add(self._common)
+            self._adopt(published)
         if text:
             kept = json.loads(text)
             state.counters = SchedulerCounters(**kept["running"])
@@ -141,10 +162,20 @@ class SchedulerRows:
             state.calibration.counts = np.array(kept["calibration"])
             state.hosts.clocks.shared = np.array(kept["shared_clock"])
 
+    def _adopt(self, published: PublishedRow) -> None:
+        self.version, self._common = published.version, published.clock
+        self.state.published = unpack_published(published.body)
+        if self._common is not None:
+            self.state.follow(unpack_clock(self._store.clocks([self._common])[self._common]))
+            self._known_clocks.add(self._common)
+
     def _load_hosts(self, lanes: list[LaneKey]) -> None:
-        hosts = self.state.hosts
-        hosts.numbers(lanes)
+        self.state.hosts.numbers(lanes)
         self._lanes += lanes
+        self._remember(lanes)
+
+    def _remember(self, lanes: list[LaneKey]) -> None:
+        hosts = self.state.hosts
         rows = self._store.hosts(lanes)
         clocks = self._store.clocks([row.clock for row in rows if row.clock is not None])
         for row in rows:

@@ -20,7 +20,7 @@ from typing import Protocol, TypeVar
 
 from vedette.contracts.alerts import Message
 from vedette.contracts.copies import replace
-from vedette.contracts.errors import StoreWaitError, VedetteError
+from vedette.contracts.errors import LanesLostError, StoreWaitError, VedetteError
 from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.hunt import HuntRows
 from vedette.contracts.lane import LaneState
@@ -38,12 +38,18 @@ from vedette.contracts.watch import (
     Segment,
     Settlement,
     SourceState,
-    Standing,
     Watch,
     WrittenRecord,
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
-from vedette.core.evidence.segments import SegmentName
+from vedette.engine.settle.archive_entries import (
+    REVISITS,
+    keeps,
+    new_payload,
+    referring,
+    revisit,
+    with_standing,
+)
 from vedette.engine.settle.fallback import rested
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
@@ -54,7 +60,6 @@ HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
 AGAIN_S = 1.0  # a store that takes nothing just now is tried again after this,
 LAST_TRIES_S = 10.0  # and for so long after the run was told to end
-REVISITS = (RecordKind.IDENTICAL, RecordKind.NOT_MODIFIED)
 
 _T = TypeVar("_T")
 Claimed = list[tuple[LaneKey, list[Watch], Dues]]
@@ -128,6 +133,9 @@ class SettlerCalls:
     paused: Callable[[StoreWaitError], None] = lambda error: None  # the store takes nothing just now
     resumed: Callable[[timedelta], None] = lambda after: None  # it does again
     heal: Callable[[], None] = lambda: None  # the clock was set: brings times back that lie too far ahead
+    lost: Callable[[Sequence[Settlement]], None] = lambda looks: (
+        None
+    )  # at lanes that another worker has by now
 
 
 class Settler(threading.Thread):
@@ -315,16 +323,39 @@ class Settler(threading.Thread):
         except BaseException:
             self._archive.rollback()
             raise
-        self._commit(group)
+        self._commit_ours(group, settlements)
 
     def _archived(self, settlements: list[Settlement]) -> tuple[list[Placed], tuple[Segment, ...]]:
         """On the disk, lasting; or undone."""
         return self._place(settlements), self._archive.sync()
 
+    def _commit_ours(self, group: Group, settlements: list[Settlement]) -> None:
+        """Looks at lanes that are another's by now are in no file and no row; the rest is written without them."""
+        while True:
+            try:
+                return self._commit(group)
+            except LanesLostError as error:
+                self._archive.rollback()
+                lost = [one for one in settlements if one.job.watch.lane in error.lanes]
+                settlements = [one for one in settlements if one.job.watch.lane not in error.lanes]
+                sources = {one.watch.source for one in lost}
+                self._calls.lost(lost)
+                placed, segments = self._patiently(partial(self._archived, settlements))
+                group = replace(
+                    group,
+                    placed=tuple(placed),
+                    segments=segments,
+                    sources=tuple(one for one in group.sources if one.source not in sources),
+                    schedule=None,  # half of it was learned from what is lost
+                    messages=self._calls.messages(placed),
+                )
+
     def _commit(self, group: Group) -> None:
         """A commit that failed may be found whole after a stop: the same group is tried again, and nothing is cut."""
         try:
             sealed = self._patiently(lambda: self._store.settle(group))
+        except LanesLostError:
+            raise
         except BaseException:
             self._archive.abandon()
             raise
@@ -343,7 +374,7 @@ class Settler(threading.Thread):
         seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
         seen += [s.like for s in settlements if s.like is not None]
         kept = self._store.kept(seen) if seen else {}
-        entries = [_referring(settled, kept) for settled in settlements]
+        entries = [referring(settled, kept) for settled in settlements]
         digests = [
             entry.facts.digest
             for entry in entries
@@ -365,14 +396,14 @@ class Settler(threading.Thread):
         if entry.kind is not RecordKind.RESPONSE or digest is None:
             written = self._archive.append(entry)
         else:
-            twins = [twin for twin in known.get(digest, ()) if _keeps(twin, settled)]
+            twins = [twin for twin in known.get(digest, ()) if keeps(twin, settled)]
             if twins:
-                entry = _revisit(entry, RecordKind.IDENTICAL, twins[0])
+                entry = revisit(entry, RecordKind.IDENTICAL, twins[0])
             written = self._archive.append(entry)
             own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
             evidence = own.evidence if own is not None else EvidenceId(settled.visit.id)
             if own is None:
-                new = _standing(_payload(settled, written, twins), settled, kept)
+                new = with_standing(new_payload(settled, written, twins), settled, kept)
                 known.setdefault(digest, []).append(new)
         return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
 
@@ -438,58 +469,3 @@ class _Company:
     def has_come(self) -> bool:
         """True where more ended meanwhile."""
         return len(self._ended) > self._known
-
-
-def _keeps(twin: Payload, settled: Settlement) -> bool:
-    """A payload of another retention class goes when that class does: it is not ours to rely on."""
-    name = SegmentName.parse(twin.segment)
-    return twin.watch == settled.watch.id or (name is not None and name.retention == settled.entry.retention)
-
-
-def _payload(settled: Settlement, written: WrittenRecord, twins: list[Payload]) -> Payload:
-    """A new piece of evidence: its own record, or the place of a twin's payload."""
-    evidence = EvidenceId(settled.visit.id)
-    if twins:
-        return replace(twins[0], evidence=evidence, watch=settled.watch.id)
-    return Payload(
-        evidence=evidence,
-        watch=settled.watch.id,
-        stored_by=settled.visit.id,
-        url=settled.visit.url,
-        at=settled.visit.at,
-        segment=written.segment,
-        offset=written.offset or 0,
-        length=written.length or 0,
-    )
-
-
-def _standing(payload: Payload, settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Payload:
-    """What the new payload is.  Noise needs the evidence that it is like; when that has expired, it is evidence."""
-    like = kept.get(settled.like) if settled.like is not None else None
-    if settled.standing is not Standing.NOISE:
-        return replace(payload, standing=settled.standing, same_as=None)
-    if like is None:
-        return replace(payload, standing=Standing.CONTENT, same_as=None)
-    return replace(payload, standing=Standing.NOISE, same_as=like.same_as or like.evidence)
-
-
-def _referring(settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> ArchiveEntry:
-    """A look that showed a known state names the record with its payload, however many looks ago that was.
-
-    When that record is gone (it expired) and the bytes came again, they are kept anew.
-    """
-    entry = settled.entry
-    if entry.kind not in REVISITS:
-        return entry
-    payload = kept.get(settled.visit.evidence) if settled.visit.evidence else None
-    if payload is not None:
-        return _revisit(entry, entry.kind, payload)
-    is_there = entry.kind is RecordKind.IDENTICAL and entry.payload
-    return replace(entry, kind=RecordKind.RESPONSE) if is_there else entry
-
-
-def _revisit(entry: ArchiveEntry, kind: RecordKind, payload: Payload) -> ArchiveEntry:
-    record = (payload.segment, payload.stored_by)
-    return replace(
-        entry, kind=kind, payload=b"", refers_to=(payload.url, payload.at), refers_to_record=record
-    )

@@ -1,4 +1,4 @@
--- revision 0024
+-- revision 0021
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -288,6 +288,15 @@ CREATE TABLE jobs (
 	result TEXT, 
 	error TEXT DEFAULT '' NOT NULL, stack TEXT DEFAULT '' NOT NULL, 
 	CONSTRAINT uq_jobs_queue_id UNIQUE (queue, id)
+)
+;;
+CREATE TABLE lane_visits (
+	lane_id INTEGER NOT NULL, 
+	"key" VARCHAR NOT NULL, 
+	due_at BIGINT, 
+	worker VARCHAR DEFAULT '' NOT NULL, 
+	token BIGINT DEFAULT '0' NOT NULL, 
+	CONSTRAINT pk_lane_visits PRIMARY KEY (lane_id)
 )
 ;;
 CREATE TABLE lanes (
@@ -683,6 +692,18 @@ CREATE TABLE watches (
 	CONSTRAINT pk_watches PRIMARY KEY (id)
 )
 ;;
+CREATE TABLE workers (
+	id VARCHAR NOT NULL, 
+	number INTEGER NOT NULL, 
+	roles VARCHAR NOT NULL, 
+	place VARCHAR NOT NULL, 
+	state VARCHAR NOT NULL, 
+	started_at BIGINT NOT NULL, 
+	beat_at BIGINT NOT NULL, 
+	figures TEXT DEFAULT '{}' NOT NULL, 
+	CONSTRAINT pk_workers PRIMARY KEY (id)
+)
+;;
 CREATE TABLE yields (
 	place TEXT NOT NULL, 
 	looks INTEGER NOT NULL, 
@@ -716,6 +737,8 @@ CREATE INDEX ix_findings_score ON findings (score)
 CREATE INDEX ix_jobs_queue_started_at ON jobs (queue, started_at)
 ;;
 CREATE INDEX ix_jobs_queue_state_due_at ON jobs (queue, state, due_at)
+;;
+CREATE INDEX ix_lane_visits_due_at ON lane_visits (due_at)
 ;;
 CREATE INDEX ix_ledger_watch_id_at ON ledger (watch_id, at)
 ;;
@@ -849,4 +872,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0024');
+INSERT INTO "alembic_version" VALUES('0021');

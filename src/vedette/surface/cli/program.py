@@ -54,7 +54,12 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ("run", "run", "Look at what is due and report every change."),
             ("look", "run", "Look now at what is watched, and tell what was seen."),
             ("serve", "serve", "Watch for ever, tell people, keep the cron."),
-            ("worker", "serve", "Serve the queues after the look."),
+            (
+                "worker",
+                "serve",
+                "Serve the queues after the look, or share a store on PostgreSQL with other workers.",
+            ),
+            ("workers", "serve", "Who works on the store, in which roles, and what waits for them."),
         ),
     ),
     (

@@ -1,0 +1,98 @@
+"""What one elected worker does for all: publishes the price, makes visits of what is due, keeps cron and health."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing, suppress
+from datetime import timedelta
+
+from vedette.app.service import Service
+from vedette.config.model import Loaded
+from vedette.config.rules import scheduler_options
+from vedette.contracts.errors import StoreWaitError
+from vedette.contracts.lane import LaneState
+from vedette.contracts.ports import Clock
+from vedette.contracts.sql_connection import PostgresAddress
+from vedette.contracts.words import LaneKey
+from vedette.core.lanes.visit import LEASE, SWEEP
+from vedette.core.schedule.due import LEARNED
+from vedette.engine.service.sentinel import SentinelHearing
+from vedette.engine.settle.ids import Ids
+from vedette.engine.settle.scheduler import Scheduler
+from vedette.store.connection import connect, transaction
+from vedette.store.lane_visits import LaneVisits
+from vedette.store.schedule_rows import ScheduleReader, publish_schedule
+from vedette.store.sqlite import Reader
+from vedette.store.worker_rows import Election
+
+STAND_S = 5.0  # an elected worker that is gone is replaced within this
+REVIEW_S = 15.0  # how often it asks whether the price is to be worked out
+AGAIN_S = 1.0  # while watches are planned anew
+STAY = timedelta(0)  # others look: what was ordered is not waited for
+
+
+class SchedulerDuty:
+    """Stands for election until it is cancelled; `service` keeps the cron while it is elected."""
+
+    def __init__(self, loaded: Loaded, path: PostgresAddress, clock: Clock, service: Service) -> None:
+        self._loaded = loaded
+        self._path = path
+        self._clock = clock
+        self._service = service
+        self.is_elected = False
+
+    async def run(self) -> None:
+        election = await asyncio.to_thread(Election, self._path)
+        try:
+            while True:
+                if await asyncio.to_thread(election.stand):
+                    with suppress(StoreWaitError):
+                        await self._while_elected(election)
+                await asyncio.sleep(STAND_S)
+        finally:
+            self.is_elected = False
+            await asyncio.to_thread(election.close)
+
+    async def _while_elected(self, election: Election) -> None:
+        hearing = SentinelHearing(lane=self._lane, patience=STAY)
+        works = (self._publish, self._sweep)
+        async with self._service.duties(self._path, hearing, works):
+            self.is_elected = True
+            try:
+                while await asyncio.to_thread(election.stand):
+                    await asyncio.sleep(STAND_S)
+            finally:
+                self.is_elected = False
+
+    async def _publish(self) -> None:
+        """Only the learned policy has a price."""
+        if self._loaded.config.schedule.policy != LEARNED:
+            return
+        while True:
+            is_moving = await asyncio.to_thread(self._review)
+            await asyncio.sleep(AGAIN_S if is_moving else REVIEW_S)
+
+    def _review(self) -> bool:
+        """True where there is more to plan anew."""
+        with closing(connect(self._path)) as db:
+            reader = ScheduleReader(db)
+            options = scheduler_options(self._loaded.config, reader.crawl_delay)
+            rows = Scheduler(reader, options, Ids().next).review(self._clock.now())
+            if rows is None:
+                return False
+            with transaction(db, self._path):
+                publish_schedule(db, rows)
+            return bool(rows.replanned)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.to_thread(self._sweep_once)
+            await asyncio.sleep(SWEEP.total_seconds())
+
+    def _sweep_once(self) -> None:
+        with closing(LaneVisits(self._path, worker="", lease=LEASE)) as visits:
+            visits.sweep(SWEEP / 2)
+
+    def _lane(self, lane: LaneKey) -> LaneState:
+        with closing(Reader(self._path)) as reader:
+            return reader.lane(lane) or LaneState()

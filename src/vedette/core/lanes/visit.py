@@ -1,0 +1,52 @@
+"""Visits: how long a worker counts on a lane that it holds, and when it gives the lane back.
+
+A worker holds a lane by a lease that it renews.  Whoever holds it counts on it for a shorter time than the store gives
+it to nobody else, by a clock that nobody sets: a worker that was stopped for a while knows it before it asks anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+LEASE = timedelta(seconds=40)  # a lane whose worker was silent for so long is free; docs/adr/0060
+MARGIN = timedelta(seconds=8)  # and its worker starts nothing for so long before
+RENEW = timedelta(seconds=8)
+STAYS = timedelta(seconds=3)  # work that is due within this is waited for
+LONGEST = timedelta(seconds=30)
+MOST_LOOKS = 64
+MOST_HELD = 500  # lanes of one worker
+AT_ONCE = 16  # taken in one step: several workers that begin share what is due
+SWEEP = timedelta(seconds=20)  # how often the visits are compared with what is due
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneVisit:
+    """A lane in the hands of a worker."""
+
+    lasted: timedelta
+    looks: int
+    busy: int  # looks that began and are not written, requests under way, claims that are not answered
+    due_in: timedelta | None  # until there is work; None: there is none
+
+
+def is_long(visit: LaneVisit) -> bool:
+    """Nothing new is begun in it: others may have it."""
+    return visit.lasted >= LONGEST or visit.looks >= MOST_LOOKS
+
+
+def is_over(visit: LaneVisit) -> bool:
+    """The lane is given back."""
+    if visit.busy:
+        return False
+    return is_long(visit) or visit.due_in is None or visit.due_in > STAYS
+
+
+def fair_share(busy: int, workers: int) -> int:
+    """How many lanes one of so many workers takes at most, when so many are held or due."""
+    return min(MOST_HELD, busy // max(1, workers) + AT_ONCE)
+
+
+def counts_for(asked_after: timedelta) -> timedelta:
+    """Until when, by the worker's own stopwatch, a lease that was asked for then is counted on."""
+    return asked_after + LEASE - MARGIN

@@ -1,0 +1,245 @@
+"""Visits of lanes by a worker among several: takes lanes that are due, renews its leases, gives lanes back.
+
+A thread of its own talks to the store, so that a lease hangs neither on the loop being free nor on a commit being
+through.  What the loop may ask is in `lanes/held_lanes.py`; when a visit is over is in `core/lanes/visit.py`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from vedette.contracts.copies import replace
+from vedette.contracts.errors import StoreError, StoreWaitError
+from vedette.contracts.lane import LaneHold, LaneState, Wait
+from vedette.contracts.ports import Clock
+from vedette.contracts.words import LaneKey
+from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
+from vedette.frontier.visit_queue import VisitFrontier
+from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
+
+TURN_S = 0.25
+AGAIN_S = 1.0  # after the store took nothing
+OPENS_SOON = timedelta(seconds=15)  # a lane that is shut for longer is given back meanwhile
+Returned = tuple[LaneKey, int, LaneState | None]
+
+
+class VisitSide(Protocol):
+    """What the visitor needs of the store (`store/lane_visits.py`)."""
+
+    def take(self, most: int) -> list[LaneHold]: ...
+    def take_named(self, lanes: Sequence[LaneKey]) -> list[LaneHold]: ...
+    def renew(self, tokens: Mapping[LaneKey, int]) -> set[LaneKey]: ...
+    def give_back(self, lanes: Sequence[Returned]) -> None: ...
+    def sooner(self, dues: Mapping[LaneKey, datetime]) -> None: ...
+    def sweep(self, every: timedelta | None = None) -> bool: ...
+    def crowd(self) -> tuple[int, int]: ...
+    def server_time(self) -> datetime: ...
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitCalls:
+    """Whom the visitor tells, from its own thread."""
+
+    gained: Callable[[list[LaneHold], timedelta], None]
+    kept: Callable[[set[LaneKey], timedelta], None]
+    lost: Callable[[set[LaneKey]], None]
+    failed: Callable[[BaseException], None]
+    server_time: Callable[[datetime], None] = lambda at: None
+
+
+class LaneVisitor(threading.Thread):
+    """The thread.  What it holds is given back when it is stopped."""
+
+    def __init__(self, store: VisitSide, calls: VisitCalls, since: Callable[[], timedelta]) -> None:
+        """`since`: the stopwatch by which leases are counted on."""
+        super().__init__(name="visits", daemon=True)
+        self._store = store
+        self._calls = calls
+        self._since = since
+        self._ours: dict[LaneKey, int] = {}  # tokens
+        self._back: deque[Returned] = deque()
+        self._dues: deque[Mapping[LaneKey, datetime]] = deque()
+        self._renewed = self._swept = timedelta(0)
+        self._is_over = threading.Event()
+        self._news = threading.Event()
+        self._share = AT_ONCE  # of the lanes that are held or due
+        self.room = 0  # lanes that may be taken
+        self.wanted: tuple[LaneKey, ...] = ()  # that looks under way wait for
+        self.taken = 0
+
+    @property
+    def held(self) -> int:
+        return len(self._ours)
+
+    def give_back(self, lanes: Sequence[Returned]) -> None:
+        self._back.extend(lanes)
+        self._news.set()
+
+    def sooner(self, dues: Mapping[LaneKey, datetime]) -> None:
+        self._dues.append(dues)
+
+    def hurry(self) -> None:
+        self._news.set()
+
+    def renew_soon(self) -> None:
+        """Something was refused: see which lanes are ours."""
+        self._renewed = timedelta(0)
+        self._news.set()
+
+    def stop(self) -> None:
+        self._is_over.set()
+        self._news.set()
+
+    def run(self) -> None:
+        try:
+            while not self._is_over.is_set():
+                try:
+                    self.turn()
+                except StoreWaitError:
+                    self._is_over.wait(AGAIN_S)
+                self._news.wait(TURN_S)
+                self._news.clear()
+        except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
+            self._calls.failed(error)
+        finally:
+            with suppress(StoreError):
+                self._return()
+                self._store.give_back([(lane, token, None) for lane, token in self._ours.items()])
+            self._store.close()
+
+    def turn(self) -> None:
+        """One round.  The leases come first: the rest can wait."""
+        if self._since() - self._renewed >= RENEW or not self._renewed:
+            self._renew()
+        self._return()
+        while self._dues:
+            self._store.sooner(self._dues[0])
+            self._dues.popleft()
+        if self._since() - self._swept >= 3 * SWEEP or not self._swept:
+            self._swept = self._since() or timedelta.resolution
+            self._store.sweep(SWEEP)
+        wanted = [lane for lane in self.wanted if lane not in self._ours]
+        if wanted:
+            self._take(lambda: self._store.take_named(wanted))
+        room = min(min(self.room, self._share) - len(self._ours), AT_ONCE)
+        if room > 0:
+            self._take(lambda: self._store.take(room))
+
+    def _take(self, take: Callable[[], list[LaneHold]]) -> int:
+        asked = self._since()
+        taken = take()
+        if taken:
+            self._ours.update((one.lane, one.token) for one in taken)
+            self.taken += len(taken)
+            self._calls.gained(taken, asked)
+        return len(taken)
+
+    def _renew(self) -> None:
+        asked, known = self._since(), dict(self._ours)
+        kept = self._store.renew(known)
+        self._renewed = asked or timedelta.resolution
+        lost = known.keys() - kept
+        for lane in lost:
+            self._ours.pop(lane, None)
+        self._calls.kept(kept, asked)
+        if lost:
+            self._calls.lost(set(lost))
+        self._share = fair_share(*self._store.crowd())
+        self._calls.server_time(self._store.server_time())
+
+    def _return(self) -> None:
+        back = list(self._back)
+        if not back:
+            return
+        self._store.give_back(back)
+        for lane, token, _ in back:
+            self._back.popleft()
+            if self._ours.get(lane) == token:
+                del self._ours[lane]
+
+
+@dataclass(slots=True, kw_only=True)
+class Visits:
+    """The visits of a worker, in the loop: begins them, sees when they are over."""
+
+    clock: Clock
+    holds: LaneHolds
+    keeper: HeldLaneKeeper
+    frontier: VisitFrontier
+    on_gained: list[Callable[[LaneKey], None]] = field(default_factory=list)  # who reads of a lane anew
+    most: int = MOST_HELD
+    made: int = 0  # visits that are over
+    has_doubt: bool = False  # a look was refused, because its lane is another's
+
+    def gained(self, taken: Sequence[LaneHold], asked_after: timedelta) -> None:
+        self.holds.add(taken, asked_after)
+        now = self.clock.now()
+        for one in taken:
+            for hear in self.on_gained:
+                hear(one.lane)
+            self.frontier.gained(one.lane, now)
+            self.keeper.gained(one.lane)
+
+    def kept(self, lanes: Collection[LaneKey], asked_after: timedelta) -> None:
+        """A lane that was counted on no more, and is ours all the same, is considered again."""
+        lapsed = [lane for lane in lanes if self.holds.hold(lane) is not None and not self.holds.has(lane)]
+        self.holds.renewed(lanes, asked_after)
+        for lane in lapsed:
+            self.keeper.wakes.touch(lane)
+
+    def lost(self, lanes: Collection[LaneKey]) -> None:
+        """Looks under way may end; nothing of them is written."""
+        self.holds.drop(lanes)
+        self.frontier.forget(lanes)
+        self.keeper.forget(lanes)
+
+    def tidy(self, visitor: LaneVisitor, *, may_take: bool) -> None:
+        """Gives back what is over, and says what is wanted."""
+        now = self.clock.now()
+        over = [lane for lane in self.frontier.held() if is_over(self._facts(lane, now))]
+        if over:
+            visitor.give_back(self._returned(over))
+            self.made += len(over)
+        dues, self.frontier.elsewhere = self.frontier.elsewhere, {}
+        if dues:
+            visitor.sooner(dues)
+        for lane in tuple(self.holds.wanted):
+            if not self.keeper.has_waiters(lane):
+                self.holds.wanted.pop(lane, None)
+        visitor.wanted = tuple(self.holds.wanted)
+        visitor.room = self.most if may_take else 0
+        if self.has_doubt:
+            self.has_doubt = False
+            visitor.renew_soon()
+        elif visitor.wanted:
+            visitor.hurry()
+
+    def give_back_all(self, visitor: LaneVisitor) -> None:
+        """The worker ends: everything that it looked at is written."""
+        visitor.room, visitor.wanted = 0, ()
+        visitor.give_back(self._returned(self.frontier.held()))
+
+    def _returned(self, lanes: Collection[LaneKey]) -> list[Returned]:
+        returned: list[Returned] = []
+        for lane in lanes:
+            held = self.holds.hold(lane)
+            if held is not None:
+                returned.append((lane, held.token, self.keeper.state(lane)))
+        self.lost(lanes)
+        return returned
+
+    def _facts(self, lane: LaneKey, now: datetime) -> LaneVisit:
+        """With what the lane itself says: requests of looks that only pass through, and how long it is shut."""
+        facts = self.frontier.facts(lane, now)
+        busy = facts.busy + self.keeper.state(lane).under_way + self.keeper.has_waiters(lane)
+        answer = None if busy else self.keeper.ask((lane,), now)
+        if isinstance(answer, Wait) and answer.until is not None and answer.until > now + OPENS_SOON:
+            return replace(facts, busy=busy, due_in=answer.until - now)
+        return replace(facts, busy=busy)
