@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0021"
-down_revision = "0024"
+down_revision = "0020"
 branch_labels = None
 depends_on = None
 
