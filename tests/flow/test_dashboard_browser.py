@@ -72,7 +72,6 @@ def all_pages() -> list[str]:
         "/changes/1/noise",
         "/lane?host=example.org",
         "/add?url=https://example.org/",
-        "/freshness/what-if?budget=2",
         f"/filters?url={RULES}",
     ]
 
