@@ -70,7 +70,6 @@ def all_pages() -> list[str]:
         f"/watch?url={RULES}",
         "/login",
         "/changes/1/noise",
-        "/lane?host=example.org",
         "/add?url=https://example.org/",
         f"/filters?url={RULES}",
     ]
