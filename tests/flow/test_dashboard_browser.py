@@ -70,10 +70,7 @@ def all_pages() -> list[str]:
         f"/watch?url={RULES}",
         "/login",
         "/changes/1/noise",
-        "/lane?host=example.org",
         "/add?url=https://example.org/",
-        "/evidence/1001",
-        "/freshness/what-if?budget=2",
         f"/filters?url={RULES}",
     ]
 

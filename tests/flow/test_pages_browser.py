@@ -16,6 +16,7 @@ from test_noise_rules import noise_of, shop_store, stocked_shop
 from web_kit import an_installation
 
 from vedette.operations.source_filters import filters_of_page
+from vedette.store.migrate import prepare
 
 __all__ = ["shop_store", "stocked_shop"]
 URL = "https://shop.example/item"
@@ -97,10 +98,9 @@ async def test_groups_narrow_lists_and_the_receipt_of_a_host_says_what_it_was_as
 
 async def test_the_panel_shows_its_progress_and_the_answers_about_a_domain_side_by_side(tmp_path: Path):
     words = ["-m", "vedette", "panel", "demo", "--domains", "12", "--data", str(tmp_path)]
+    prepare(tmp_path)
     process = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=-3, stderr=-3)
     try:
-        while not (tmp_path / "vedette.db").exists():
-            await asyncio.sleep(0.05)
         async with visited(an_installation(tmp_path)) as (client, page, _):
             page.set_default_timeout(patient(120) * 1000)
             states: set[str] = set()
