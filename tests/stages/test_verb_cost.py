@@ -59,10 +59,10 @@ READS = {
     f"history {RULES}": LIGHT,
     f"why-not {RULES}": LIGHT + 20,
     "sources": LIGHT + 30,  # with the filters and the guard of each
-    "lanes": LIGHT,
+    "lanes": LIGHT + 20,
     "health": LIGHT + 20,  # it also looks for times that a wrong clock left
     "alerts": LIGHT + 20,
-    "parked": LIGHT,
+    "parked": LIGHT + 20,
     "db status": LIGHT,
     "db path": LIGHT,
     "evidence heads": LIGHT,
