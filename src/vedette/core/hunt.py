@@ -258,7 +258,10 @@ def said_by(words: Iterable[tuple[str, HuntRecord]], whole: float, params: HuntP
 
     Each word multiplies the odds by its own yield over that of everything, drawn towards 1 while looks are few.
     """
-    sums = math.fsum(lift for _, lift in _lifts(words, whole, params))
+    return _promised(math.fsum(lift for _, lift in _lifts(words, whole, params)), whole, params)
+
+
+def _promised(sums: float, whole: float, params: HuntParams) -> float:
     lift = math.exp(max(-params.most_lift, min(params.most_lift, params.trust * sums)))
     odds = lift * whole / (1.0 - whole) if whole < 1.0 else math.inf
     return (odds / (1.0 + odds) if odds < math.inf else 1.0) - whole
@@ -290,6 +293,8 @@ class _Search:
         self, prospects: Iterable[Prospect], yields: Yields, waiting: Mapping[str, int], params: HuntParams
     ) -> None:
         self._yields, self._params = yields, params
+        self._whole = _mean(yields.whole, params.prior_yield, params)
+        self._lifts = dict(_lifts(yields.words.items(), self._whole, params))
         self._queues, ties = self._queued(prospects)
         self._hosts = {place: queue[0].host for place, queue in self._queues.items()}
         self._waiting: Counter[str] = Counter(waiting)
@@ -354,10 +359,12 @@ class _Search:
 
     def _own_worth(self, one: Prospect) -> float:
         """What it is worth beside others of its neighbourhood."""
-        yields, params = self._yields, self._params
-        whole = _mean(yields.whole, params.prior_yield, params)
-        said = said_by(yields.of_words(one.words), whole, params) if one.words else 0.0
-        return 100.0 * (one.pull + said) + _sum(one.costs)
+        lifts = self._lifts
+        sums = sum([lifts[word] for word in one.words if word in lifts])
+        return 100.0 * one.pull + self._said(sums) + _sum(one.costs)
+
+    def _said(self, sums: float) -> float:
+        return 100.0 * _promised(sums, self._whole, self._params) if sums else 0.0
 
     def _room_at(self, host: str) -> int:
         left = room_of(self._yields.hosts.get(host, NOTHING), self._params)
