@@ -129,6 +129,8 @@ WORDS = {
     "lanes.*.closed_for": "How long it stays closed; doubles with every failed probe, up to a day.",
     "lanes.*.sleep": "Hours in which nothing starts, every day, UTC.  `[22:00-06:00]`",
     "sources[].honour_nofollow": "`false`: a crawl also follows links marked nofollow.  Only for sites of your own.",
+    "sources[].filters": "What of its pages is compared, and which differences are told: steps in order "
+    "(docs/how-to/filters.md).",
     "sources[].traps": "Budgets of a crawl against sites without end; a refusal names the one that it met.",
     "sources[].traps.path_depth": "Parts of a path.",
     "sources[].traps.session": "Addresses with a token in the middle of the path or in the query, per place.",
@@ -153,6 +155,11 @@ WORDS = {
     "fetch.robots_agent": "Our name in robots.txt.",
     "fetch.accept_language": "Languages we ask for.",
     "fetch.headers": "Further headers; `env:NAME` reads a secret from the environment.",
+    "fetch.cookies": "Cookies by name; the value is always `env:NAME` (docs/how-to/behind-a-login.md).",
+    "fetch.basic_auth": "A name with its password: `{user: me, password: env:NAME}`.",
+    "fetch.post": "Asks by POST, with `{form: {...}}`, `{json: ...}` or `{body: text, type: text/xml}`; `env:NAME` "
+    "in it is a secret.",
+    "fetch.keep_cookies": "`true`: what the site sets is sent to it again, until the run ends.  In no file.",
     "fetch.proxy": "An HTTP proxy, or a SOCKS5 one such as Tor: `socks5h://127.0.0.1:9050` (docs/how-to/tor.md).",
     "fetch.types": "Content types that are taken, by header and by bytes: `[text/html, image/*]`.  Not set: all; "
     "a hunt takes pages, text and feeds.",

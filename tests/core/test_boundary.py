@@ -6,7 +6,9 @@ import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "vedette"
-NETWORK = set("socket ssl smtplib ftplib aiohttp aiodns pycares requests httpx apprise psycopg redis".split())
+NETWORK = set(
+    "socket ssl smtplib ftplib aiohttp aiodns pycares requests httpx apprise psycopg redis obstore".split()
+)
 NETWORK |= {"http.client", "http.server", "urllib.request"}
 CALLS = {"open_connection", "start_server", "create_connection", "create_server"}
 ALLOWED = {
@@ -25,6 +27,7 @@ ALLOWED = {
     # and databases
     "store/panel/redis_board.py": {"redis"},
     "store/dialect.py": {"psycopg"},
+    "evidence/object_files.py": {"obstore"},  # the bucket of `evidence.storage`
     "store/postgres.py": {"psycopg", "socket"},  # the name of this machine, for the lock
     # listens, on loopback unless a token is set
     "surface/http/server.py": {"create_server", "socket"},

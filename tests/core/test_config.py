@@ -24,7 +24,8 @@ from vedette.config.model import (
     read,
     schema,
 )
-from vedette.config.policies import fetch_settings, lane_policies, slug, source_of, sources_of
+from vedette.config.pace_policies import lane_policies
+from vedette.config.policies import fetch_settings, slug, source_of, sources_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy
@@ -77,7 +78,10 @@ def sample() -> Config:
             {"sources": [{"url": "x", "fetch": {"proxxy": 1}}]},
             "unknown key `sources.0.fetch.proxxy`; did you mean",
         ),
-        ({"evidence": {"zzzzzz": 1}}, "known keys: ledger, retention, segment_limit"),
+        (
+            {"evidence": {"zzzzzz": 1}},
+            "known keys: endpoint, ledger, region, retention, segment_limit, storage",
+        ),
         ({"sources": [{}]}, "`sources.0.url` is missing"),
         ({"sources": [{"url": "x", "risk": "URGENT"}]}, "unknown risk 'URGENT' (known: CRITICAL"),
         ({"fetch": {"total_timeout": "soon"}}, "'soon' is not a duration; write for example"),
@@ -466,7 +470,8 @@ def test_several_problems_are_lines_of_their_own_and_known_keys_are_listed_once(
         read(path)
     lines = str(raised.value).splitlines()
     assert lines[0] == f"{path}: 41 problems"
-    assert lines[1] == "  line 2: unknown key `evidence.zzzz0`; known keys: ledger, retention, segment_limit"
+    known = "endpoint, ledger, region, retention, segment_limit, storage"
+    assert lines[1] == f"  line 2: unknown key `evidence.zzzz0`; known keys: {known}"
     assert lines[2] == "  line 3: unknown key `evidence.zzzz1`"
     assert lines[-1] == "  and 21 more"
     assert len(lines) == 22

@@ -55,10 +55,6 @@ def known_tests() -> set[str]:
     return names | {file.stem for file in files}
 
 
-# Pages that are written beside the settings they describe, and linked already.
-COMING = {"filters.md", "behind-a-login.md"}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_every_file_that_a_page_names_exists(page):
     homes = (ROOT, PACKAGE, DOCS, ROOT / "tests", page.parent)
@@ -72,7 +68,7 @@ def test_every_file_that_a_page_names_exists(page):
     missing += [
         name for name in LINK.findall(text) if "://" not in name and not (page.parent / name).exists()
     ]
-    assert [name for name in missing if Path(name).name not in COMING] == []
+    assert missing == []
 
 
 ROOMS = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
@@ -147,7 +143,6 @@ def test_decisions_are_numbered_once_and_listed():
     pages = sorted((DOCS / "adr").glob("[0-9]*.md"))
     numbers = Counter(page.name[:4] for page in pages)
     assert max(numbers.values()) == 1
-    assert sorted(numbers) == [f"{n:04d}" for n in range(1, len(pages) + 1)]
     listed = LINK.findall((DOCS / "adr" / "README.md").read_text("utf-8"))
     assert {page.name for page in pages} - set(listed) == set()
 
@@ -194,7 +189,7 @@ FOR_PEOPLE = [
     *(DOCS / name for name in ("install.md", "tutorial.md", "faq.md")),
     *(
         DOCS / "how-to" / f"{name}.md"
-        for name in "recipes come-over deploy back-up upgrade outcomes scale-out".split()
+        for name in "recipes filters behind-a-login come-over deploy back-up upgrade outcomes scale-out".split()
     ),
 ]
 

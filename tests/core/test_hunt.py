@@ -12,8 +12,20 @@ from yield_world import BATCH, LOOKS, World, found_by_choice, found_uniformly, w
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.hunt import HuntRecord
-from vedette.core.evidence.ledger import adds_up
-from vedette.core.hunt import HuntParams, Prospect, Turn, Yields, choose, prospect_of, room_of, weigh
+from vedette.core.evidence.hunt_ledger import hunt_decision
+from vedette.core.evidence.ledger import InForce, adds_up, difference
+from vedette.core.hunt import (
+    HuntParams,
+    Prospect,
+    Turn,
+    Yields,
+    choose,
+    prospect_of,
+    room_of,
+    said_by,
+    weigh,
+)
+from vedette.core.urls.link_words import path_words, said_links
 
 SEEDS = (1, 2, 3, 4, 5)
 MANY = 1000
@@ -233,3 +245,63 @@ def test_a_find_outside_zero_to_one_is_refused_and_counts_nothing(bad: float) ->
 def test_a_turn_or_number_below_zero_is_refused() -> None:
     with pytest.raises(InputError, match="turn"):
         choose([], Yields(), 1, turn=Turn(-1))
+
+
+def linked(url: str, *words: str) -> Prospect:
+    return replace(prospect_of(url), words=words)
+
+
+def taught() -> Yields:
+    """Links that say `shrine` led to finds, links that say `contact` never did, at places that are all alike."""
+    yields = Yields()
+    for n in range(30):
+        yields.note(linked(f"https://h{n}.example/", "shrine", "page"), 0.6 if n % 2 else 0.0)
+        yields.note(linked(f"https://k{n}.example/", "contact", "page"), 0.0)
+    return yields
+
+
+def test_what_links_say_counts_by_what_such_links_gave_and_the_reason_names_it() -> None:
+    open_pages = [
+        linked("https://a.example/1", "contact", "page"),
+        linked("https://a.example/2", "shrine", "page"),
+        linked("https://a.example/3", "unheard"),
+    ]
+    chosen = choose(open_pages, taught(), 3, turn=Turn(), params=ONLY_YIELD)
+    assert [one.prospect.url[-1] for one in chosen] == ["2", "3", "1"]
+    said = [next(r for r in one.reasons if r.code == "words_of_link") for one in chosen]
+    assert said[0].points > 4 > 0 == said[1].points > said[2].points
+    assert said[0].note.startswith("shrine +")
+    assert all(adds_up(one.reasons, one.value) for one in chosen)
+
+
+def test_words_never_weigh_more_than_their_bound_however_many_speak() -> None:
+    many = tuple((f"w{n}", HuntRecord(500, 400.0)) for n in range(14))
+    assert said_by(many, 0.01, HuntParams()) < 0.2
+    assert said_by(many, 0.0, HuntParams()) >= 0.0
+    assert said_by(many, 1.0, HuntParams()) == 0.0
+
+
+def test_a_choice_by_words_is_replayed_and_a_bent_count_or_knob_is_found() -> None:
+    (chosen,) = choose([linked("https://a.example/2", "shrine")], taught(), 1, turn=Turn(), params=ONLY_YIELD)
+    decision = hunt_decision(chosen)
+    in_force = InForce(hunt=ONLY_YIELD)
+    assert difference(decision, in_force) is None
+    word, looks, found, errors = decision.inputs["words"][0]  # type: ignore[index]
+    bent = {**decision.inputs, "words": [[word, looks, found + 1.0, errors]]}
+    assert difference(replace(decision, inputs=bent), in_force) is not None
+    assert difference(decision, InForce(hunt=replace(ONLY_YIELD, trust=0.6))) is not None
+
+
+def test_links_are_read_with_their_words_and_without_personal_data() -> None:
+    page = (
+        '<a href="/a"><b>The SHRINE</b> of 1997 &amp; more</a> <A class=x HREF=b.html title="x>y">Dva</A> '
+        '<a href="/c"><img src="x.png"></a> <a href="/d">ana.horvat@mail.example pisma</a> <a href="/a">again</a>'
+    )
+    said = said_links(page)
+    assert said["/a"] == ("the", "shrine", "more")
+    assert said["b.html"][-1] == "dva"
+    assert "/c" not in said
+    assert "pisma" in said["/d"]
+    assert not {"ana", "horvat"} & set(said["/d"])
+    assert path_words("https://a.example/~Ana/zvu%C4%8Dnik-2/x.html") == ("/ana", "/zvučnik", "/html")
+    assert said_links("<a href=x " * 20_000) == {}

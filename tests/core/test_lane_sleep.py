@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.config.model import parse
-from vedette.config.policies import lane_policies
+from vedette.config.pace_policies import lane_policies
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
 from vedette.contracts.words import LaneKey

@@ -11,12 +11,11 @@ import pytest
 
 from vedette.config.alert_policies import cron_entries, watchdog_params
 from vedette.config.model import Config, database_notices, from_environment, load, parse, zone_name
+from vedette.config.pace_policies import lane_policies, schedule_policy
 from vedette.config.policies import (
     due_rule,
     fetch_settings,
-    lane_policies,
     retry_rule,
-    schedule_policy,
     sources_of,
 )
 from vedette.config.sections import PanelConfig

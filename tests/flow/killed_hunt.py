@@ -1,6 +1,6 @@
 """A hunt of a small odd world that is meant to be killed: goes on where the store says that it was.
 
-    python tests/flow/killed_hunt.py DATA LOOKS
+    python tests/flow/killed_hunt.py DATA LOOKS SEED
 
 Pages come from the world itself, and the clock jumps, so a kill at any moment hits work.  Prints one line for each
 look that was settled.
@@ -21,17 +21,20 @@ from scripted import Life
 
 from vedette.livingweb import OddPlan, OddWorld
 
-WORLD = OddPlan(hosts=60, pages=1500, odd=60, decoys=42, seed=5)
+
+def odd_world(seed: int) -> OddWorld:
+    return OddWorld(OddPlan(hosts=60, pages=1500, odd=60, decoys=42, seed=seed))
 
 
 def findings_digest(data: Path) -> str:
-    """sha256 of what was found, without times."""
+    """sha256 of what was found and of every score, without times."""
     db = sqlite3.connect(data / "vedette.db")
     rows = db.execute(
-        "SELECT o.url, f.number, f.score, f.action, f.contributions, f.weights, o.features, hex(o.digest), o.pull "
-        "FROM findings f JOIN odd_pages o ON o.watch_id = f.watch_id ORDER BY f.number"
+        "SELECT o.url, o.number, o.score, f.action, f.contributions, f.weights, o.features, hex(o.digest), o.pull "
+        "FROM odd_pages o LEFT JOIN findings f ON o.watch_id = f.watch_id ORDER BY o.number"
     ).fetchall()
     db.close()
+    assert len(rows) > 50
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
@@ -55,9 +58,9 @@ class Told(list[object]):
         print(type(event).__name__, flush=True)
 
 
-async def main(data: Path, looks: int) -> None:
+async def main(data: Path, looks: int, seed: int) -> None:
     done, last = looked_at(data)
-    watched: Life = watched_world(OddWorld(WORLD), data)
+    watched: Life = watched_world(odd_world(seed), data)
     if last is not None:
         watched.clock.advance(last - watched.clock.now())
     watched.events = Told()
@@ -68,4 +71,4 @@ async def main(data: Path, looks: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))

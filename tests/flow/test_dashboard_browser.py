@@ -22,6 +22,7 @@ from vedette.surface.http.page_frame import NAV
 AXE = Path(__file__).parents[2] / ".venv/node/node_modules/axe-core/axe.min.js"
 FOUND = "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}).then(r => r.violations)"
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
+TABLET = {"width": 820, "height": 1100}
 NEWS = "<html><head><title>Office news</title></head><body><main><ul>{}</ul></main></body></html>"
 pytestmark = [pytest.mark.slow, needs_chromium]
 
@@ -68,6 +69,12 @@ def all_pages() -> list[str]:
         "/changes/1?view=words",
         f"/watch?url={RULES}",
         "/login",
+        "/changes/1/noise",
+        "/lane?host=example.org",
+        "/add?url=https://example.org/",
+        "/evidence/1001",
+        "/freshness/what-if?budget=2",
+        f"/filters?url={RULES}",
     ]
 
 
@@ -75,7 +82,7 @@ def all_pages() -> list[str]:
 async def test_no_page_breaks_a_serious_rule_of_accessibility_nor_a_policy_nor_its_width(tmp_path: Path):
     stocked(tmp_path)
     async with serving(an_installation(tmp_path)) as client, a_browser() as browser:
-        for size, scheme in ((DESK, "light"), (PHONE, "dark")):
+        for size, scheme in ((DESK, "light"), (TABLET, "dark"), (PHONE, "dark")):
             async with a_page(browser, viewport=size, color_scheme=scheme, bypass_csp=True) as (page, errors):
                 for path in all_pages():
                     await page.goto(client.address + path, wait_until="load")

@@ -175,3 +175,25 @@ async def test_equal_bytes_are_read_again_by_a_new_filter(tmp_path):
     await watched.run(seconds=60.0)  # the correction heals it at once
     assert outcomes(watched)[-1] == "ok"
     assert watched.rows("SELECT COUNT(*) FROM changes") == [(0,)]
+
+
+def stated(price: str, stock: str = "InStock", news: str = "") -> str:
+    """The price is only in the data for programs; around it everything moves."""
+    offer = f'{{"@type":"Offer","price":"{price}","priceCurrency":"EUR","availability":"https://schema.org/{stock}"}}'
+    data = (
+        f'<script type="application/ld+json">{{"@type":"Product","name":"Kettle","offers":{offer}}}</script>'
+    )
+    return shop("see basket", news=news).replace("</head>", f"{data}</head>")
+
+
+async def test_a_price_that_is_stated_for_programs_is_told_when_it_falls_and_when_it_is_there_again(tmp_path):
+    states = [
+        stated(*one)
+        for one in (("99.90",), ("95.00", "InStock", "Akcija"), ("89.90",), ("89.9", "OutOfStock"))
+    ]
+    told = await reports(shopping(tmp_path, states, "price: true", "below: 90"), states)
+    assert len(told) == 1
+    assert "89.90 EUR" in told[0]
+    states = [stated("9", stock) for stock in ("OutOfStock", "InStock", "OutOfStock")]
+    told = await reports(shopping(tmp_path / "stock", states, "price: true", "appears: in stock"), states)
+    assert len(told) == 1

@@ -97,7 +97,7 @@ async def test_looks_go_where_they_find_most_and_every_host_is_tried(tmp_path):
     rich, failing = (
         watched.rows("SELECT * FROM yields WHERE place = ?", name)[0] for name in (RICH, FAILING)
     )
-    assert rich[2] / rich[1] > 0.1
+    assert rich[2] / rich[1] > 0.05  # all of it was looked at: the last of many alike are usual there
     assert failing[3] > 0
     as_they_come = life(tmp_path / "crawl", script, {**SOURCE, "hunt": False, "follow_hosts": HOSTS}, **QUICK)
     await as_they_come.run(max_visits=sum(found.values()))

@@ -45,6 +45,8 @@ FROZEN = {
     "0018_feed_addresses.py": "d1e3562cefbff045a5f1dd7c30bbd754858d7b47ed2062c3e2a42f830d93fa93",
     "0019_long_lists.py": "3e04c7dc052990623f53eb3b7b660cd37fcd2a0a9cb4ea69d609a1b8bb8d6ce9",
     "0020_links_and_reports.py": "8d5aee4135c85e794f1f0d93526c18c8e2da0a408ee8ed83e6c6f8c9e2848af7",
+    "0023_change_marks.py": "c38150a51ef094920857faefd88e4915383458de5a3eb3509ae669bed3370fad",
+    "0024_line_of_looks.py": "6b61e98089ad5c405b6c77c954ecb84d0ab1922c7c4eba1a79d044d57f0b7830",
 }
 
 

@@ -14,7 +14,8 @@ from leaks import leaks
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Loaded, SourceConfig, parse
-from vedette.config.policies import check_config, lane_policies, source_of
+from vedette.config.pace_policies import lane_policies
+from vedette.config.policies import check_config, source_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.lane import TOR
 from vedette.contracts.words import LaneKey

@@ -13,7 +13,7 @@ from pathlib import Path
 from vedette.contracts.watch import ArchiveEntry, ChainRow, Located, RecordKind, Segment, VisitFacts
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.evidence.archive import Archive, ArchiveSettings
-from vedette.evidence.files import Files
+from vedette.evidence.files import ArchivePlace, Files
 from vedette.evidence.verify import Claims, Report, verify
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, 123456, tzinfo=UTC)
@@ -92,7 +92,7 @@ class Database:
             lambda name: self.blobs.get(name, []),
         )
 
-    def verify(self, directory: Path, *, full: bool = True) -> Report:
+    def verify(self, directory: ArchivePlace, *, full: bool = True) -> Report:
         return verify(directory, self.claims, full=full)
 
 
@@ -114,17 +114,17 @@ def keep(
 
 
 def started(
-    directory: Path, database: Database, files: Files | None = None, settings: ArchiveSettings = SMALL
+    directory: ArchivePlace, database: Database, files: Files | None = None, settings: ArchiveSettings = SMALL
 ) -> Archive:
     archive = Archive(directory, settings, files or QuickDisk())
     archive.recover(database.segments.values(), now=NOON)
     return archive
 
 
-def sample(directory: Path) -> Database:
+def sample(directory: ArchivePlace, files: Files | None = None) -> Database:
     """An archive with every kind of record, closed and open segments, two classes."""
     database = Database()
-    archive = started(directory, database)
+    archive = started(directory, database, files)
     first = visit(1)
     keep(archive, database, [first, nothing(2), visit(3)])
     keep(archive, database, [again(first, 1004), not_modified(first, 1005), visit(6), visit(7)])

@@ -14,7 +14,7 @@ from vedette.config.model import parse
 from vedette.config.policies import sources_of
 from vedette.config.rules import hunt_params
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState
+from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState, OrderedLook
 from vedette.contracts.words import SourceId
 from vedette.core.hunt import HuntParams
 from vedette.core.urls.canonical import lane_of, watch_id
@@ -38,7 +38,8 @@ def stock(tmp_path: Path) -> Stock:
         ("h1.example/part", HuntRecord(5, 4.0)),
     )
     rows = HuntRows(
-        opened=tuple(watch_id(url) for url in OPEN),
+        found=tuple((watch_id(url), "") for url in OPEN),
+        opened=tuple((watch_id(url), SourceId("hunt"), ()) for url in OPEN),
         yields=(*yields, ("h2.example", HuntRecord(40, 0.0, 40))),
         state=HuntState(number=10),
     )
@@ -121,7 +122,8 @@ def test_a_paused_source_is_not_chosen_from_and_resuming_it_leaves_open_what_is(
         pause_source(db, "hunt", now=NOW)
     assert HuntReader(connect(path, read_only=True)).open(0, 100, now=NOW) == []
     due = DueNow(watch=watch_id(OPEN[0]), lane="host:h0.example", risk=stock.watch(OPEN[0]).risk, at=NOW)
-    stock.group(hunt=HuntRows(chosen=(due,)))
+    ordered = OrderedLook(turn=1, watch=due.watch, url=OPEN[0], seed=SourceId("hunt"), ordered_at=NOW)
+    stock.group(hunt=HuntRows(ordered=(ordered,), chosen=(due,)))
     reader = HuntReader(connect(path, read_only=True))
     assert reader.waiting(now=NOW) == []  # chosen, and put to rest with its source
     with operating(path) as db:

@@ -28,9 +28,11 @@ from vedette.contracts.events import (
     Visited,
 )
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
+from vedette.contracts.filters import StepLeft
 from vedette.contracts.words import ChangeId, ContentClass, Outcome, Reason, Risk
 from vedette.core.limits.budget import Tally
 from vedette.engine.crawl.loop import Ended, Mode
+from vedette.operations.probe import filter_steps
 from vedette.surface.cli.live_view import Counts
 
 VISITED = Visited(at=NOW, url=RULES, outcome=Outcome.OK, detail=EVIL)
@@ -66,6 +68,9 @@ class PlayedApp:
             content_class=ContentClass.HTML, text=f"PDV {EVIL}", title=EVIL, hrefs=("a", "b")
         )
         return fetched, extraction, (Reason("gate_passed", note="content"),)
+
+    def filter_steps(self, loaded: Any, fetched: Fetched, texts: tuple[str, ...]) -> tuple[StepLeft, ...]:
+        return filter_steps(loaded, fetched, texts)
 
     def fetch_robots(self, loaded: Any, url: str) -> tuple[RobotsRules, Reason | None]:
         rules = RobotsRules(

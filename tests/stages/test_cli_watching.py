@@ -198,7 +198,8 @@ def test_jobs_of_urlwatch_come_over_and_what_does_not_is_named(cli: Cli):
         "https://spa.example.org/app",
         "https://example.org/last",
     }
-    assert taken["https://example.org/rules"]["not_carried_over"] == ["filter"]
+    assert taken["https://example.org/rules"]["not_carried_over"] == []
+    assert sources(cli)["https://example.org/rules"]["filters"] == ["css: main"]
     problems = {problem["line"]: problem["why"] for problem in told.json["problems"]}
     assert "runs a command" in problems[11]
     assert "not valid YAML" in problems[13]

@@ -12,7 +12,7 @@ from machine import patient
 from settlements import ALL, HOUR, NOON, SECOND, a_job, a_look, a_watch
 
 from vedette.config.model import parse
-from vedette.config.policies import lane_policies
+from vedette.config.pace_policies import lane_policies
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules, RobotsState
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome

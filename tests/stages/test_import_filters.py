@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from vedette.core.filters.filter_steps import read_filters
+from vedette.operations.formats.changedetection import read_changedetection
 from vedette.operations.formats.filter_words import changedetection_filters, distill_filters, job_filters
 
 CHANGEDETECTION: list[tuple[dict[str, Any], list[str], list[str]]] = [
@@ -104,3 +106,21 @@ def test_selections_of_distill():
         [],
         ["selections a["],
     )
+
+
+def test_filters_of_a_group_come_behind_those_of_its_watches():
+    whole = {
+        "watching": {
+            "w": {"url": "https://example.org/a", "tags": ["t"], "ignore_text": ["Visitors"]},
+            "x": {"url": "https://example.org/b", "ignore_text": ["Views"]},
+        },
+        "settings": {
+            "application": {
+                "tags": {"t": {"title": "shops", "ignore_text": ["Stock"], "subtractive_selectors": ["nav"]}}
+            }
+        },
+    }
+    first, second = read_changedetection(json.dumps(whole).encode()).entries
+    assert list(first.keys["filters"]) == ["remove: nav", "ignore: Visitors", "ignore: Stock"]
+    assert first.keys["tags"] == ["shops"]
+    assert list(second.keys["filters"]) == ["ignore: Views"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,23 +10,27 @@ import pytest
 from cli_call import Cli
 from evidence_kit import visit
 from stocked import NOW, blank
-from web_kit import an_installation, serving
+from web_kit import FixedClock, an_installation, serving
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.evidence.archive import Archive
+from vedette.operations.installation import Installation
+from vedette.operations.maintenance import collect
 from vedette.operations.search import count_waiting, index_evidence, search
 from vedette.store import statements as sql
 from vedette.store.connection import operating
 from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import segment_row, to_ms
 from vedette.store.text_index import FILE, opened
+from vedette.store.text_index_postgres import PostgresTextIndex
 
 EVIL = "<script>alert(1)</script> zakon \u202egnp &amp; kraj"
 
 
-def keep(data: Path, *texts: str, watches: int = 1000) -> None:
+def keep(data: Path, *texts: str, watches: int = 1000, server: PostgresAddress | None = None) -> None:
     """Each text as a page in the archive; with fewer watches than texts they are versions of the same pages."""
-    path, archive = blank(data), Archive(data / ARCHIVE)
+    path, archive = server or blank(data), Archive(data / ARCHIVE)
     archive.recover((), now=NOW)
     with operating(path) as db:
         for n, text in enumerate(texts, start=1):
@@ -45,9 +50,15 @@ def urls(found) -> list[str]:
     return [hit.evidence.url.rpartition("/")[2] for hit in found.hits]
 
 
-def test_pages_that_say_all_of_it_are_found_newest_first(tmp_path: Path):
-    keep(tmp_path, "Stopa PDV-a je 25", "Članak o porezu na dobit", "PDV i porez: stopa", "obrtnici")
-    installation = an_installation(tmp_path)
+def stored(data: Path, server: PostgresAddress | None) -> Installation:
+    loaded = an_installation(data).loaded
+    return Installation(loaded.model_copy(update={"server": server}), FixedClock())
+
+
+def test_pages_that_say_all_of_it_are_found_newest_first(tmp_path: Path, server: PostgresAddress | None):
+    pages = ("Stopa PDV-a je 25", "Članak o porezu na dobit", "PDV i porez: stopa", "obrtnici")
+    keep(tmp_path, *pages, server=server)
+    installation = stored(tmp_path, server)
     assert count_waiting(installation) == 4
     assert index_evidence(installation).added == 4
     assert index_evidence(installation).added == 0
@@ -74,6 +85,28 @@ def test_versions_of_a_page_stand_together_and_pages_of_the_list_hold_each_once(
             break
     assert len(seen) == len(set(seen))
     assert {number % 4 for number in seen} == {0, 1, 2, 3}
+
+
+def test_on_a_server_what_is_gone_is_found_no_more_and_gc_forgets_its_words(
+    tmp_path: Path, postgres_store: PostgresAddress
+):
+    keep(tmp_path, "tajna jedan", "tajna dva", "v2.0 o'brien 3e5 č" + "x" * 3000, server=postgres_store)
+    installation = stored(tmp_path, postgres_store)
+    index_evidence(installation)
+    for typed, wanted in (
+        ("tajna", ["2", "1"]),
+        ("o'brien", ["3"]),
+        ("3e5", ["3"]),
+        ('"v2 0"', ["3"]),
+        ("cx*", ["3"]),
+    ):
+        assert urls(search(installation, typed, limit=9)) == wanted, typed
+    with installation.operating() as db:
+        db.execute("DELETE FROM evidence WHERE id = 2")
+    assert urls(search(installation, "tajna", limit=9)) == ["1"]
+    collect(installation)
+    with closing(PostgresTextIndex(postgres_store)) as index:
+        assert index.texts([1, 2]).keys() == {1}
 
 
 def test_what_retention_took_is_found_no_more_and_its_words_are_gone(tmp_path: Path):

@@ -60,11 +60,11 @@ def test_a_mail_names_reasons_that_are_reasons_and_the_words_that_show_more():
 LONG = 312_345_678_901_234_567  # as ids are in a store that has run
 
 
-def sent_of(data: Path, *, is_stored: bool) -> Notice:
-    """The notice of the third change of a store, as a channel gets it."""
+def sent_of(data: Path, *, is_stored: bool, order: tuple[int, ...] = (LONG - 9, LONG - 5, LONG)) -> Notice:
+    """The notice of one change of a store, as a channel gets it.  `order`: in which changes were stored."""
     stock = Stock(data)
     stock.source(RULES)
-    for number in (LONG - 9, LONG - 5, *([LONG] if is_stored else ())):
+    for number in (one for one in order if is_stored or one != LONG):
         stock.visit(RULES, change=a_change(number=number))
     change = replace(a_report(), id=ChangeId(LONG))
     notice = change_notice(change, stock.watch(RULES), at=AT)
@@ -85,6 +85,12 @@ def test_a_message_names_a_change_by_the_number_that_diff_takes(
     assert str(LONG) not in words
     shown = Cli(tmp_path)("diff", "3", "--json").json
     assert shown["change"] == LONG
+
+
+def test_a_message_gives_the_number_of_its_own_change_in_whatever_order_changes_were_stored(tmp_path: Path):
+    words = templates.text(sent_of(tmp_path, is_stored=True, order=(LONG - 9, LONG, LONG - 5)))
+    assert "vedette diff 2" in words
+    assert Cli(tmp_path)("diff", "2", "--json").json["change"] == LONG
 
 
 @pytest.mark.parametrize("tell", [templates.text, templates.html, templates.chat])

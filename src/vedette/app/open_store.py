@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from vedette.app.archive_series import own_series, worker_name
 from vedette.app.process import locked
 from vedette.config.model import Config, Loaded
-from vedette.config.policies import classifier, fetch_settings, lane_policies, screens, sources_of
+from vedette.config.pace_policies import lane_policies
+from vedette.config.policies import classifier, fetch_settings, screens, sources_of
 from vedette.config.rules import settings_in_force
 from vedette.contracts.ports import Clock, Fetcher
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.core.evidence.screen import screen_url
 from vedette.engine.crawl.answer_screen import AnswerScreen, ScreeningFetcher
 from vedette.engine.crawl.onion_names import OnionNames
@@ -21,7 +24,7 @@ from vedette.engine.crawl.run import Opened
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.proxy_address import ONION, is_socks
 from vedette.store.compliance import ComplianceFile
-from vedette.store.connection import mend
+from vedette.store.connection import StorePlace, mend
 from vedette.store.corrections import take_effect
 from vedette.store.migrate import ARCHIVE, prepare_place
 from vedette.store.operator import save_source
@@ -29,21 +32,42 @@ from vedette.store.sqlite import Pick, Reader, Writer
 
 
 @contextmanager
-def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
-    """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over."""
+def open_store(loaded: Loaded, pick: Pick, clock: Clock, *, shared: bool = False) -> Iterator[Opened]:
+    """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over.
+
+    `shared`: beside other workers on a store in PostgreSQL, each with a series of archive files of its own.
+    """
     path = prepare_place(loaded.data, loaded.store)
     mended = mend(loaded.data)
-    with locked(loaded.data):
+    shared = shared and isinstance(path, PostgresAddress)
+    with ExitStack() as held:
+        held.enter_context(locked(loaded.data, shared=shared))
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
-        writer.take_lock()
+        writer.take_lock(shared=shared)
+        series = held.enter_context(own_series(writer, loaded.data / ARCHIVE)) if shared else 0
         writer.checkpoint()  # a run that is killed again and again would never come to it
         healed = writer.heal(now=clock.now(), policy_of=lane_policies(loaded.config).of)
         _save_sources(loaded, writer, pick, clock.now())
-        limit = loaded.config.evidence.segment_limit
-        archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
+        archive = archive_of(loaded, worker_name(series))
         found = archive.recover(writer.segments(), now=clock.now())
-        was_killed = writer.was_killed()
-        yield Opened(writer, Reader(path), archive, was_killed, path, pick, mended, healed, found.damage)
+        killed = writer.was_killed()
+        yield Opened(writer, Reader(path), archive, killed, path, pick, mended, healed, found.damage, series)
+
+
+@contextmanager
+def alone(loaded: Loaded, path: StorePlace) -> Iterator[None]:
+    """No engine writes to the store meanwhile, on whichever machine."""
+    with locked(loaded.data), ExitStack() as held:
+        if isinstance(path, PostgresAddress):
+            writer = held.enter_context(closing(Writer(path, worker="")))
+            writer.take_lock()
+        yield
+
+
+def archive_of(loaded: Loaded, worker: str = "") -> Archive:
+    """The archive as one worker writes it."""
+    limit = loaded.config.evidence.segment_limit
+    return Archive(loaded.archive, ArchiveSettings(worker=worker, segment_limit=limit))
 
 
 def onion_names(config: Config, data: Path) -> OnionNames | None:

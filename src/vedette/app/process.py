@@ -57,14 +57,19 @@ def signals(stop: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def locked(data: Path, name: str = ENGINE_LOCK, *, doing: str = "") -> Iterator[None]:
-    """Hold a lock of the data folder.  StoreError names who has it."""
+def locked(data: Path, name: str = ENGINE_LOCK, *, doing: str = "", shared: bool = False) -> Iterator[None]:
+    """Hold a lock of the data folder, alone or with others that share it.  StoreError names who has it."""
     lock = StoreLock(data / name)
-    lock.take(f"pid {os.getpid()} on {socket.gethostname()}{doing}")
+    lock.take(f"{this_process()}{doing}", shared=shared)
     try:
         yield
     finally:
         lock.release()
+
+
+def this_process() -> str:
+    """As a lock names who has it."""
+    return f"pid {os.getpid()} on {socket.gethostname()}"
 
 
 def raise_descriptors() -> None:

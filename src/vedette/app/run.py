@@ -7,7 +7,7 @@ import gc
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy.ma  # noqa: F401  np.unique reads it when it is first called: then there may be no file left to open
@@ -18,12 +18,12 @@ from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
+from vedette.config.pace_policies import lane_policies
 from vedette.config.policies import (
     check_config,
     classifier,
     due_rule,
     fetch_settings,
-    lane_policies,
     retry_rule,
     screens,
     sources_of,
@@ -65,7 +65,6 @@ from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.store.compliance import ComplianceFile
 from vedette.store.hunt_rows import HuntReader, release
-from vedette.store.migrate import ARCHIVE
 from vedette.store.schedule_rows import ScheduleReader
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
@@ -221,7 +220,7 @@ class _Crawl:
         looker = self._looker(save)
         languages = config.extract.ocr_languages
         text_cache = TextCache(self.loaded.data, reader_version(languages))
-        past = PastStates(reader, self.loaded.data / ARCHIVE)
+        past = PastStates(reader, self.loaded.archive)
         extract, waiting = config.extract, WaitingPages()
         return Assessor(
             looker=looker,
@@ -365,7 +364,8 @@ def _hunt(
         return None
     reader = HuntReader(opened.writer.connection, opened.pick.clause())
     options = hunt_options(config, hunting, fitted=reader.weights())
-    return GuardedHunter(lambda: Hunter(reader, options, ids.next), problem).hunt
+    options = replace(options, looks=facts.request.max_visits)
+    return GuardedHunter(lambda now: Hunter(reader, options, ids.next, now), problem).hunt
 
 
 @asynccontextmanager

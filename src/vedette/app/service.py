@@ -17,7 +17,8 @@ from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
 from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
 from vedette.config.model import Loaded, is_debug, is_production
-from vedette.config.policies import objectives, sources_of
+from vedette.config.pace_policies import objectives
+from vedette.config.policies import sources_of
 from vedette.contracts.alerts import ChannelName, Delivery, Message
 from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.events import (

@@ -33,7 +33,6 @@ from vedette.fetch.browser import find_browser
 from vedette.judge import Handle, handlers
 from vedette.store.connection import StorePlace, connect
 from vedette.store.job_bus import SqliteJobBus
-from vedette.store.migrate import ARCHIVE
 from vedette.store.operator import operating, parked_for_tools, retry_for_tools
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import Reader
@@ -80,7 +79,7 @@ async def opened(
         closing(Reader(path)) as reader,
     ):
         evidence = EvidenceAccess(
-            body=PastStates(reader, loaded.data / ARCHIVE).body,
+            body=PastStates(reader, loaded.archive).body,
             text_cache=text_cache,
             documents=stage,
             workers=workers,

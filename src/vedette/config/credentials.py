@@ -7,12 +7,13 @@ in no other way.
 from __future__ import annotations
 
 import base64
+import html
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
-from vedette.config.model import secret
+from vedette.config.model import is_set_in_environment, secret
 from vedette.config.values import ENV, POST_TYPES
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Secret
@@ -40,7 +41,7 @@ def check_credentials(fetch: Mapping[str, Any], where: str) -> None:
         if not _is_token(name):
             raise ConfigError(f"{where}fetch.cookies.{name}: no cookie can have this name")
     proxy = fetch.get("proxy") or ""
-    if not proxy.startswith(ENV) and urlsplit(proxy).password:
+    if not proxy.startswith(ENV) and _password(proxy):
         raise ConfigError(
             f"{where}fetch.proxy: a password in it would be in the store; put the whole address into an "
             f"environment variable and write env:VARIABLE"
@@ -82,6 +83,11 @@ def variables(values: Mapping[str, Any]) -> Iterator[str]:
             yield from _named(json.loads(value) if name == "post" and value else value)
 
 
+def missing_variables(values: Mapping[str, Any]) -> list[str]:
+    """The variables that settings of `fetch` name and that are not set in this environment."""
+    return sorted({name for name in variables(values) if not is_set_in_environment(f"{ENV}{name}")})
+
+
 def _basic(text: str) -> Secret:
     user, _, name = text.partition(":")
     whole = f"{user}:{secret(name, 'the password of `fetch.basic_auth`')}"
@@ -111,11 +117,21 @@ def _kept_from_answers(values: Mapping[str, Any]) -> Iterator[str]:
     for name in set(variables(values)):
         value = secret(f"{ENV}{name}")
         spelled = {value, quote(value, safe=""), quote_plus(value), base64.b64encode(value.encode()).decode()}
-        password = urlsplit(value).password if "://" in value else None
+        spelled |= {html.escape(value), html.escape(value, quote=False)}
+        spelled |= {json.dumps(value, ensure_ascii=is_ascii)[1:-1] for is_ascii in (True, False)}
+        password = _password(value)
         spelled |= {password} if password else set()
         yield from (Secret(one) for one in spelled if len(one) >= LEAST)
     if values.get("basic_auth"):
         yield Secret(_basic(values["basic_auth"]).removeprefix("Basic "))
+
+
+def _password(address: str) -> str | None:
+    """The password inside an address.  None also where it is no address: whoever uses it says so."""
+    try:
+        return urlsplit(address).password if "://" in address else None
+    except ValueError:
+        return None
 
 
 def _named(value: Any) -> Iterator[str]:

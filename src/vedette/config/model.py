@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, InstanceOf, ValidationError
 
 from vedette.config.problems import Place, tell_problems
 from vedette.config.sections import (
@@ -37,6 +37,8 @@ from vedette.config.sections import (
     TrapsConfig,
 )
 from vedette.config.values import (
+    AMAZON,
+    BUCKET,
     MAIN,
     STORE,
     Day,
@@ -50,6 +52,7 @@ from vedette.config.values import (
     Tag,
     data_folder,
     notices,
+    object_place,
     parse_day,
     parse_duration,
     parse_frequency,
@@ -61,12 +64,13 @@ from vedette.config.values import VARIABLES as DATABASES
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.sql_connection import PostgresAddress
-from vedette.contracts.words import NodeRole, Risk, Secret
+from vedette.contracts.words import NodeRole, ObjectPlace, Risk, Secret
 from vedette.core.limits.memory_budget import DEFAULT as DEFAULT_MEMORY
 from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
+ARCHIVE_NAME = "archive"
 MOST_KEYS = 9  # of one provider
 ZONE = "UTC"  # spec 001/11.1 has Europe/Zagreb: `profile: croatia`
 __all__ = [
@@ -151,6 +155,9 @@ class ExtractConfig(Section):
 class EvidenceConfig(Section):
     retention: dict[str, Duration | None] = Field(default={"standard": None, "short": timedelta(days=30)})
     segment_limit: Size = 1024**3
+    storage: str = Field(default="", pattern=BUCKET)  # s3://bucket/prefix; empty: the data folder
+    endpoint: str = Field(default="", pattern=r"^(https?://\S+)?$")  # of an S3-compatible store
+    region: str = ""
     ledger: Duration | None = None
 
 
@@ -255,11 +262,17 @@ class Loaded(BaseModel):
     data: Path
     digest: str
     server: PostgresAddress | None = None  # None: the store is a file of the data folder
+    objects: InstanceOf[ObjectPlace] | None = None  # None: the archive is a folder of the data folder
 
     @property
     def store(self) -> Path | PostgresAddress:
-        """Where watches and evidence rows are; the archive is in the data folder."""
+        """Where watches and evidence rows are."""
         return self.server or self.data / STORE
+
+    @property
+    def archive(self) -> Path | ObjectPlace:
+        """Where the files of evidence are."""
+        return self.objects or self.data / ARCHIVE_NAME
 
 
 def load(path: Path | None = None, data: Path | None = None) -> Loaded:
@@ -276,7 +289,9 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
     text = json.dumps(config.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     server = server_of(_databases(), place)
-    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server)
+    kept = config.evidence
+    objects = object_place(kept.storage, kept.endpoint, kept.region, _environment(AMAZON))
+    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server, objects=objects)
 
 
 def data_origin(given: Path | None, loaded: Loaded) -> str:
@@ -458,7 +473,11 @@ def written(value: object) -> object:
 
 
 def _databases() -> dict[str, str]:
-    return {name: os.environ.get(name, "").strip() for name in DATABASES}
+    return _environment(DATABASES)
+
+
+def _environment(names: Iterable[str]) -> dict[str, str]:
+    return {name: os.environ.get(name, "").strip() for name in names}
 
 
 def _env_path(name: str) -> Path | None:

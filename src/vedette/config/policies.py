@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
-from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.config.credentials import check_credentials, with_credentials
 from vedette.config.model import Config, ScreenRowConfig, SourceConfig
-from vedette.config.sections import FetchConfig, LaneConfig
+from vedette.config.pace_policies import SEED_EWMA, ewma_params, velocity_params
+from vedette.config.sections import FetchConfig
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
-from vedette.contracts.lane import BROWSER, TOR, LanePolicies, LanePolicy
 from vedette.contracts.source import (
     ANYWHERE,
     ListerKind,
@@ -27,14 +26,12 @@ from vedette.contracts.source import (
     StructuredOptions,
     TrapBudgets,
 )
-from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
+from vedette.contracts.words import SourceId, WatchId
 from vedette.core.evidence.screen import Classifier, ScreenRow, ScreenTable, screen_table
 from vedette.core.evidence.segments import is_retention
-from vedette.core.lanes.lane import starts_per_day
 from vedette.core.lanes.outcomes import RetryParams
-from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import LEARNED, DueParams, due_params
-from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
+from vedette.core.schedule.ewma import EwmaRule
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
 from vedette.core.text.media_types import HUNT_TYPES, check_types
 from vedette.core.urls.canonical import canonical, clipped, host_of, too_long, watch_id
@@ -43,16 +40,9 @@ from vedette.core.urls.url_shape import compile_pattern, filters_of
 from vedette.fetch.guard import check_addresses
 
 if TYPE_CHECKING:
-    from vedette.core.schedule.protocol import SchedulePolicy
+    pass
 
 FETCH_NAMES = {field.name for field in fields(FetchSettings)}
-SEED_EWMA = "seed-ewma"
-_ZERO = timedelta(0)
-_TWELVE = timedelta(seconds=12)
-# spec 001/9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
-_BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1, trips_after=1_000_000)
-# Circuits are slow and shared: two looks at once.  Five failures in a row close the lane; then it is tried again.
-_TOR = LanePolicy(gap_min=timedelta(seconds=1), gap_max=timedelta(seconds=3), per_minute=20, at_once=2)
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 _TAIL = 30  # characters of an address in an id
@@ -77,8 +67,8 @@ def check_config(config: Config) -> None:
     for key in config.lanes:
         _check_lane(key)
     _check_addresses(_overrides(config.fetch), "")
-    for number, source in enumerate(sources_of(config)):
-        _check_addresses(dict(source.fetch), f"sources.{number}.")
+    for _ in sources_of(config):
+        pass  # each is checked when it is made
     if given & {"cron", "notify"}:
         from vedette.config.alert_policies import check_notify, cron_entries  # cron, which few files need
 
@@ -193,7 +183,8 @@ def _lister(row: SourceConfig) -> ListerKind:
 def _check_source(source: Source, where: str) -> None:
     """Settings that no look at this source could use are an error now, not when it is due."""
     _check_retention(source.retention, f"{where}.retention")
-    check_credentials(dict(source.fetch), "" if where == "source" else f"{where}.")
+    if source.fetch:
+        _check_addresses(dict(source.fetch), "" if where == "source" else f"{where}.")
     _check_hunt(source, where)
     if source.origin != "config" and host_of(source.url).endswith(".onion"):
         raise ConfigError(
@@ -250,18 +241,6 @@ def fetch_settings(config: Config, source: Source | None = None) -> FetchSetting
     return settings
 
 
-def lane_policies(config: Config) -> LanePolicies:
-    """`default` for every lane, `all` for the whole machine, `host:x` for one lane, `engine:browser` for that."""
-    default = _lane(LanePolicy(), config.lanes.get("default"))
-    everything = LanePolicy(
-        gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=config.run.at_once, trips_after=1_000_000
-    )
-    own = {"all": everything, BROWSER: _BROWSER, TOR: _TOR}
-    given = {key: row for key, row in config.lanes.items() if key != "default"}
-    named = {key: _lane(own.get(key, default), given.get(key)) for key in (*own, *given)}
-    return LanePolicies(default=default, named=named)
-
-
 def classifier(config: Config) -> Callable[[str], Classification]:
     """classify_url with the configured packs and patterns."""
     packs = config.classify.packs
@@ -278,50 +257,6 @@ def due_rule(config: Config, policy: str) -> DueParams:
     }
     rule = rules[policy]() if policy in rules else None
     return due_params(policy, rule, velocity_params(config))
-
-
-def ewma_params(config: Config) -> EwmaParams:
-    """Spec 000/4 and spec 001/11.4, as configured."""
-    row = config.schedule.ewma
-    plain = dict(zip(Risk, EwmaParams().risk_factors, strict=True)) | row.factors
-    factors = (plain[Risk.LOW], plain[Risk.MEDIUM], plain[Risk.HIGH], plain[Risk.CRITICAL])
-    return EwmaParams(
-        base_hours=row.base / _HOUR,
-        max_hours=row.longest / _HOUR,
-        jitter_share=row.jitter,
-        risk_factors=factors,
-    )
-
-
-def velocity_params(config: Config) -> VelocityParams:
-    """Spec 001/11.4, as configured."""
-    return VelocityParams(**config.schedule.velocity.model_dump())
-
-
-def objectives(config: Config) -> dict[str, tuple[float, float]]:
-    """By risk name: hours, share."""
-    return {risk.name: (row.within / _HOUR, row.share) for risk, row in config.objectives.items()}
-
-
-def schedule_policy(
-    config: Config, name: str, *, goals: Mapping[str, tuple[float, float]], budget: float | None
-) -> SchedulePolicy:
-    """The named policy over columns, as simulation and forecast play it."""
-    own: dict[str, dict[str, Any]] = {
-        "fixed": {"every_hours": config.schedule.interval / _HOUR},
-        SEED_EWMA: {"params": ewma_params(config), "velocity": velocity_params(config)},
-    }
-    return make_policy(name, objectives=goals, budget_per_day=budget, **own.get(name, {}))
-
-
-def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list[float]:
-    """Looks per day that lane, Crawl-delay and budget allow each host."""
-    lanes, most = lane_policies(config), config.schedule.host_budget_per_day
-    budget = float("inf") if most is None else most
-    starts = cache(starts_per_day)  # few policies, many hosts
-    return [
-        min(starts(lanes.of(LaneKey(f"host:{host}")), crawl_delay), budget) for host, crawl_delay in hosts
-    ]
 
 
 def retry_rule(config: Config) -> RetryParams:
@@ -373,12 +308,3 @@ def _overrides(section: FetchConfig) -> dict[str, Any]:
         if name in values:
             values[name] = tuple(sorted(values[name].items()))
     return values
-
-
-def _lane(policy: LanePolicy, row: LaneConfig | None) -> LanePolicy:
-    if row is None:
-        return policy
-    values = {name: value for name, value in row.model_dump().items() if value is not None}
-    if "gap_min" in values and "gap_max" not in values:
-        values["gap_max"] = max(policy.gap_max, values["gap_min"]) if values["gap_min"] else values["gap_min"]
-    return replace(policy, **values)

@@ -9,16 +9,14 @@ from datetime import timedelta
 
 from vedette import __version__
 from vedette.config.model import Config, parse, written
+from vedette.config.pace_policies import lane_policies, objectives, velocity_params
 from vedette.config.policies import (
     FETCH_NAMES,
     due_rule,
     fetch_settings,
-    lane_policies,
-    objectives,
     patterns,
     retry_rule,
     sources_of,
-    velocity_params,
 )
 from vedette.config.values import file_digest
 from vedette.contracts.oddness import Triage

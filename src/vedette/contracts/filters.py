@@ -16,6 +16,7 @@ class FilterKind(StrEnum):
     CSS = "css"  # of a page: what the selector matches
     XPATH = "xpath"  # of a page or XML: what the expression (1.0) gives
     JSONPATH = "jsonpath"  # of JSON: what the path leads to
+    PRICE = "price"  # of a page: the prices that it states for programs, with what is in stock
     REMOVE = "remove"  # of a page: without what the CSS selector matches
     REMOVE_XPATH = "remove_xpath"  # of a page or XML
     KEEP = "keep"  # lines with this text, or /RE2/
@@ -39,11 +40,11 @@ class FilterKind(StrEnum):
 
 
 K = FilterKind
-ELEMENTS = frozenset({K.CSS, K.XPATH, K.JSONPATH, K.REMOVE, K.REMOVE_XPATH})
+ELEMENTS = frozenset({K.CSS, K.XPATH, K.JSONPATH, K.PRICE, K.REMOVE, K.REMOVE_XPATH})
 TEXTS = frozenset({K.KEEP, K.IGNORE, K.REGEX, K.REPLACE, K.SORT, K.UNIQUE, K.LOWER})
 NUMBERS = frozenset({K.BELOW, K.ABOVE, K.CHANGED_BY})
 RULES = frozenset(FilterKind) - ELEMENTS - TEXTS
-SWITCHES = frozenset({K.SORT, K.UNIQUE, K.LOWER})  # a value may be left out
+SWITCHES = frozenset({K.SORT, K.UNIQUE, K.LOWER, K.PRICE})  # a value may be left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class StepLeft:
     step: str
     lines: tuple[str, ...] = ()
     problem: str = ""  # why nothing is left
-    number: str = ""  # of a rule about numbers: the one that it looks at
+    now: str = ""  # of a rule: what it says of the page as it is
 
 
 _WORDS: dict[object, str] = {None: "", True: "true", False: "false"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from vedette.contracts.alerts import ChannelName, Delivery, Message, Notice
-from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, PostRequest
-from vedette.contracts.jobs import Data, Depth, Idle, JobEnd, NewJob, ParkedJob, QueuedJob
-from vedette.contracts.lane import LaneState
-from vedette.contracts.words import LaneKey
+if TYPE_CHECKING:  # who asks for the time alone need not load jobs, verdicts and messages
+    from vedette.contracts.alerts import ChannelName, Delivery, Message, Notice
+    from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, PostRequest
+    from vedette.contracts.jobs import Data, Depth, Idle, JobEnd, NewJob, ParkedJob, QueuedJob
+    from vedette.contracts.lane import LaneState
+    from vedette.contracts.words import LaneKey
 
 W = TypeVar("W")
 R = TypeVar("R")

@@ -353,6 +353,7 @@ class Settlement:
     vector: bytes | None = None  # of the text, `core/judging/embedding.py`
     figures: PageFigures | None = None  # of a page that a hunt looks at
     linked: tuple[WatchId, ...] = ()  # of such a page: all that it names
+    said: tuple[tuple[WatchId, tuple[str, ...]], ...] = ()  # and by which words
     lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
     notes: tuple[LedgerNote, ...] = ()  # what this look decided about other watches
 

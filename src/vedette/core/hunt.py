@@ -8,7 +8,8 @@ that triage kept, 0 of any other; an error found nothing.
   neighbourhoods, then whatever was looked at least.
 - The others go by yield, a bandit: the mean find of the neighbourhood, leaning on its host's, that on its seed's and
   that on the whole's while looks are few, and more the less is known (an upper confidence bound).  What a find links
-  to is worth what such pages were worth so far.
+  to is worth what such pages were worth so far.  The words of a link and of the path that it leads to count by what
+  looks by such words found before.
 - A deep or repeating path costs points in both.
 - A host has a budget, of which a page takes one unit and an error several: who struggles is left alone soon.
   And only a few looks wait there at a time: what they find may change our mind.
@@ -31,6 +32,7 @@ from vedette.contracts.hunt import HuntRecord
 from vedette.contracts.words import Reason
 from vedette.core.schedule.columns import chances
 from vedette.core.urls.canonical import host_of, watch_id
+from vedette.core.urls.link_words import path_words
 from vedette.core.urls.url_shape import shape_of
 
 # Points of a first look; half of them for the second, a third for the third, and so on.
@@ -53,6 +55,9 @@ class HuntParams:
     depth_cost: float = 3.0  # points for each further part
     repeat_cost: float = 40.0  # points when parts of the path repeat
     follow: float = 0.8  # of what pages that a find links to gave so far, for the next of them
+    word_looks: float = 10.0  # how much the mean of everything weighs in the belief about a word of links
+    trust: float = 0.5  # in the words of a link together: they do not speak independently
+    most_lift: float = 3.0  # by which they can change the odds, as a logarithm
     seed: int = 0  # of the chance that orders equals
 
     def __post_init__(self) -> None:
@@ -65,7 +70,8 @@ class HuntParams:
 _BOUNDS = (
     ("share", 0, 1), ("known_after", 1, math.inf), ("prior_yield", 0, 1), ("prior_looks", 1e-6, math.inf),
     ("daring", 0, math.inf), ("host_budget", 0, math.inf), ("error_cost", 1, math.inf), ("at_host", 1, math.inf),
-    ("follow", 0, 1), ("deep_after", 0, math.inf), ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
+    ("follow", 0, 1), ("word_looks", 1e-6, math.inf), ("trust", 0, math.inf), ("most_lift", 0, 20),
+    ("deep_after", 0, math.inf), ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
 )  # fmt: skip
 DEFAULT = HuntParams()
 NOTHING = HuntRecord()
@@ -81,17 +87,19 @@ class Prospect:
     costs: tuple[Reason, ...] = ()  # of its path, points below zero
     seed: str = ""  # the source whose crawl came by it
     pull: float = 0.0  # the oddness of the best page that links to it, 0 to 1
+    words: tuple[str, ...] = ()  # of the link that led to it and of its path
 
 
 @dataclass(slots=True)
 class Yields:
-    """What all looks came to, by host, neighbourhood and seed.  Changes only in `note`."""
+    """What all looks came to, by host, neighbourhood, seed and word of a link.  Changes only in `note`."""
 
     whole: HuntRecord = NOTHING
     hosts: dict[str, HuntRecord] = field(default_factory=dict)
     neighbourhoods: dict[str, HuntRecord] = field(default_factory=dict)
     seeds: dict[str, HuntRecord] = field(default_factory=dict)
     linked: HuntRecord = NOTHING  # looks at pages that a find links to
+    words: dict[str, HuntRecord] = field(default_factory=dict)
 
     def note(self, prospect: Prospect, found: float | None) -> None:
         """One look ended.  `found` from 0 to 1; None: an error, nothing came back."""
@@ -106,6 +114,12 @@ class Yields:
             (self.seeds, prospect.seed),
         ):
             places[name] = _with(places.get(name, NOTHING), found)
+        for word in prospect.words:
+            self.words[word] = _with(self.words.get(word, NOTHING), found)
+
+    def of_words(self, words: Iterable[str]) -> tuple[tuple[str, HuntRecord], ...]:
+        """What looks that such a link led to came to, where there were any."""
+        return tuple((word, self.words[word]) for word in words if word in self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +134,7 @@ class HuntFigures:
     of_seed: HuntRecord = NOTHING
     linked: HuntRecord = NOTHING
     pull: float = 0.0
+    words: tuple[tuple[str, HuntRecord], ...] = ()  # of its link, and what looks by such links came to
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +193,8 @@ def prospect_of(url: str, params: HuntParams = DEFAULT, *, place: str = "") -> P
         costs.append(Reason("deep_path", params.depth_cost * (params.deep_after - shape.depth)))
     if shape.is_repeating:
         costs.append(Reason("repeating_path", -params.repeat_cost))
-    return Prospect(url, place or host, f"{host}/{folder if mark else ''}", tuple(costs))
+    neighbourhood = f"{host}/{folder if mark else ''}"
+    return Prospect(url, place or host, neighbourhood, tuple(costs), words=path_words(url))
 
 
 def weigh(
@@ -221,6 +237,11 @@ def _yield(figures: HuntFigures, params: HuntParams) -> tuple[Reason, ...]:
         Reason("yield_of_neighbourhood", 100.0 * (mean - host), f"{figures.here.looks} looks"),
         Reason("unsure", 100.0 * unsure),
         Reason("from_find", 100.0 * _followed(figures, mean, params), f"{figures.linked.looks} looks"),
+        Reason(
+            "words_of_link",
+            100.0 * said_by(figures.words, whole, params),
+            _told(figures.words, whole, params),
+        ),
     )
 
 
@@ -230,6 +251,33 @@ def _followed(figures: HuntFigures, mean: float, params: HuntParams) -> float:
         return 0.0
     gave = _mean(figures.linked, max(params.prior_yield, 0.5 * figures.pull), params)
     return params.follow * max(0.0, gave - mean)
+
+
+def said_by(words: Iterable[tuple[str, HuntRecord]], whole: float, params: HuntParams) -> float:
+    """What the words of a link promise beyond the mean of everything, from what looks by such links gave before.
+
+    Each word multiplies the odds by its own yield over that of everything, drawn towards 1 while looks are few.
+    """
+    sums = math.fsum(lift for _, lift in _lifts(words, whole, params))
+    lift = math.exp(max(-params.most_lift, min(params.most_lift, params.trust * sums)))
+    odds = lift * whole / (1.0 - whole) if whole < 1.0 else math.inf
+    return (odds / (1.0 + odds) if odds < math.inf else 1.0) - whole
+
+
+def _lifts(
+    words: Iterable[tuple[str, HuntRecord]], whole: float, params: HuntParams
+) -> list[tuple[str, float]]:
+    least = max(whole, 1e-6)
+    return [
+        (word, math.log((one.found + params.word_looks * least) / ((one.looks + params.word_looks) * least)))
+        for word, one in words
+    ]
+
+
+def _told(words: Iterable[tuple[str, HuntRecord]], whole: float, params: HuntParams) -> str:
+    """The words that say most."""
+    best = sorted(_lifts(words, whole, params), key=lambda one: (-abs(one[1]), one[0]))[:3]
+    return ", ".join(f"{word} {lift:+.1f}" for word, lift in best)
 
 
 class _Search:
@@ -242,7 +290,7 @@ class _Search:
         self, prospects: Iterable[Prospect], yields: Yields, waiting: Mapping[str, int], params: HuntParams
     ) -> None:
         self._yields, self._params = yields, params
-        self._queues, ties = _queues(prospects, params.seed)
+        self._queues, ties = self._queued(prospects)
         self._hosts = {place: queue[0].host for place, queue in self._queues.items()}
         self._waiting: Counter[str] = Counter(waiting)
         self._room = {host: self._room_at(host) for host in self._hosts.values()}
@@ -288,26 +336,32 @@ class _Search:
             yields.seeds.get(prospect.seed, NOTHING),
             yields.linked,
             prospect.pull,
+            yields.of_words(prospect.words),
         )
         return figures, weigh(prospect, figures, is_new=is_new, params=self._params)
+
+    def _queued(self, prospects: Iterable[Prospect]) -> tuple[dict[str, list[Prospect]], dict[str, float]]:
+        """Prospects by neighbourhood, the best last: what finds link to, words, plain paths, chance; a tie-break."""
+        unique = list({prospect.url: prospect for prospect in prospects}.values())
+        ids = np.fromiter((watch_id(one.url) for one in unique), np.int64, len(unique))
+        chance = chances(self._params.seed, ids, np.zeros(len(unique), np.int64)).tolist()
+        queues: dict[str, list[tuple[float, float, int]]] = {}
+        for at, one in enumerate(unique):
+            queues.setdefault(one.neighbourhood, []).append((self._own_worth(one), chance[at], at))
+        ordered = {place: sorted(queue) for place, queue in queues.items()}
+        ties = {place: queue[-1][1] for place, queue in ordered.items()}
+        return {place: [unique[at] for _, _, at in queue] for place, queue in ordered.items()}, ties
+
+    def _own_worth(self, one: Prospect) -> float:
+        """What it is worth beside others of its neighbourhood."""
+        yields, params = self._yields, self._params
+        whole = _mean(yields.whole, params.prior_yield, params)
+        said = said_by(yields.of_words(one.words), whole, params) if one.words else 0.0
+        return 100.0 * (one.pull + said) + _sum(one.costs)
 
     def _room_at(self, host: str) -> int:
         left = room_of(self._yields.hosts.get(host, NOTHING), self._params)
         return min(left, self._params.at_host) - self._waiting[host]
-
-
-def _queues(prospects: Iterable[Prospect], seed: int) -> tuple[dict[str, list[Prospect]], dict[str, float]]:
-    """Prospects by neighbourhood, the best last: what a find links to, plain paths, chance; and a tie-break."""
-    unique = list({prospect.url: prospect for prospect in prospects}.values())
-    ids = np.fromiter((watch_id(one.url) for one in unique), np.int64, len(unique))
-    chance = chances(seed, ids, np.zeros(len(unique), np.int64)).tolist()
-    queues: dict[str, list[tuple[float, float, int]]] = {}
-    for at, one in enumerate(unique):
-        worth = 100.0 * one.pull + _sum(one.costs)
-        queues.setdefault(one.neighbourhood, []).append((worth, chance[at], at))
-    ordered = {place: sorted(queue) for place, queue in queues.items()}
-    ties = {place: queue[-1][1] for place, queue in ordered.items()}
-    return {place: [unique[at] for _, _, at in queue] for place, queue in ordered.items()}, ties
 
 
 def _mean(record: HuntRecord, larger: float, params: HuntParams) -> float:

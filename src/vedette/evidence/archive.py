@@ -1,4 +1,4 @@
-"""The archive: entries in, places and chain links out.  One thread owns it.
+"""The archive: entries in, places and chain links out.  One thread owns it, and one worker owns its series of files.
 
 The order is the promise: `append` any number of entries, `sync`, commit what `sync` gave together with the
 rows of the visits, then say `committed`.  Whatever stops in between, the committed state is on the disk, and
@@ -12,14 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
-from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
 from vedette.contracts.watch import ArchiveEntry, RecordKind, Segment, WrittenRecord
 from vedette.core.evidence import chain
-from vedette.core.evidence.segments import SegmentName, is_full, next_name, order
+from vedette.core.evidence.segments import SegmentName, is_full, next_name, order, worker_of
 from vedette.evidence import recovery
-from vedette.evidence.files import FULL, NO_FILES, Files, write_all
+from vedette.evidence.files import FULL, NO_FILES, ArchivePlace, Files, StorageAway, files_of, write_all
 from vedette.evidence.heads import HeadEvent, Heads
 from vedette.evidence.read_records import segment_name, segment_path
 from vedette.evidence.recovery import Damage, Recovery
@@ -33,6 +32,7 @@ TOGETHER = 256 * 1024  # bytes of records that are written at once
 class ArchiveSettings:
     """The knobs of the archive."""
 
+    worker: str = ""  # whose series of files this is; empty: the one engine of an embedded store
     software: str = "vedette"  # as named in each file
     segment_limit: int = GIB  # a segment that reached this is closed
     anchor_every: timedelta = timedelta(seconds=60)  # how far HEADS may lag behind
@@ -80,11 +80,11 @@ class Archive:
     """Appends, syncs, undoes.  After `sync` only `committed` or `rollback` may follow."""
 
     def __init__(
-        self, directory: Path, settings: ArchiveSettings | None = None, files: Files | None = None
+        self, directory: ArchivePlace, settings: ArchiveSettings | None = None, files: Files | None = None
     ) -> None:
         self._directory = directory
         self._settings = settings or ArchiveSettings()
-        self._files = files or Files()
+        self._files = files or files_of(directory)
         self._current: dict[str, _File] = {}  # by retention class
         self._touched: dict[str, _File] = {}  # since the last commit
         self._newest: dict[str, tuple[SegmentName, bytes]] = {}  # before the current one: name and last head
@@ -106,13 +106,15 @@ class Archive:
     ) -> Recovery:
         """Takes up the committed state: call it first, with ALL segment rows.  StoreError names damage.
 
+        Only the series of this worker is looked at, cut and written: the files of others are theirs.
         `also` is damage that only reading the records shows; it is set aside with the rest.
         """
-        known = {segment.name: segment for segment in segments}
+        worker = self._settings.worker
+        known = {segment.name: segment for segment in segments if (worker_of(segment.name) or "") == worker}
         try:
-            self._make_directory()
-            heads = Heads(self._directory, self._files)
-            disk = recovery.files_on_disk(self._directory, self._files)
+            self._files.make_directory(self._directory)
+            heads = Heads(self._directory, self._files, worker)
+            disk = recovery.files_on_disk(self._directory, self._files, worker)
             blocking = recovery.blocking_damage(known, heads, disk)
             if not set_aside_damaged:
                 recovery.refuse(blocking, self._directory)
@@ -222,9 +224,7 @@ class Archive:
     def roll(self, now: datetime) -> None:
         """Closes the segments of days that are over, also of classes that fell silent; `sync` says so."""
         self._check_ready()
-        today = now.astimezone(UTC).date()
-        for file in [file for file in self._current.values() if file.name.day < today]:
-            self._close_segment(file)
+        self._close_before(now.astimezone(UTC).date())
 
     def close(self, now: datetime) -> None:
         """Drops what was not committed, writes the last anchors, lets go of the files."""
@@ -244,11 +244,6 @@ class Archive:
             raise RuntimeError("recover() comes first")
         return self._heads
 
-    def _make_directory(self) -> None:
-        if not self._directory.exists():
-            self._directory.mkdir(mode=0o700, parents=True)
-            self._files.fsync_directory(self._directory.parent)
-
     def _take_up(
         self, known: dict[str, Segment], heads: Heads, blocking: list[Damage], now: datetime
     ) -> Recovery:
@@ -256,7 +251,7 @@ class Archive:
             heads.begin(now)
         heads.repair()
         self._heads = heads
-        orphans = recovery.set_orphans_aside(self._directory, self._files, {*known, *heads.latest})
+        orphans = recovery.set_orphans_aside(heads, {*known, *heads.latest})
         damaged = {one.segment for one in blocking}
         cut = []
         for segment in sorted(known.values(), key=order):
@@ -270,7 +265,8 @@ class Archive:
                 self._newest[name.retention] = (name, segment.head)
         self._newest_committed = dict(self._newest)
         self.heads.note(recovery.late_notes(self._directory, known, heads, damaged), now)
-        lasting = recovery.lasting_damage(known, heads, recovery.files_on_disk(self._directory, self._files))
+        disk = recovery.files_on_disk(self._directory, self._files, heads.worker)
+        lasting = recovery.lasting_damage(known, heads, disk)
         return Recovery(tuple(cut), orphans, (*blocking, *lasting))
 
     def _resume(self, segment: Segment) -> int:
@@ -298,6 +294,8 @@ class Archive:
 
     def _file_for(self, entry: ArchiveEntry) -> _File:
         day = entry.facts.at.astimezone(UTC).date()
+        if self._settings.worker:
+            self._close_before(day)
         file = self._current.get(entry.retention)
         if file is not None:
             if not is_full(file.name, file.size, day=day, limit=self._settings.segment_limit):
@@ -305,9 +303,14 @@ class Archive:
             self._close_segment(file)
         return self._open_segment(entry, day)
 
+    def _close_before(self, day: date) -> None:
+        """Of all classes.  A worker does it with every look: its store is never without one, so `gc` cannot."""
+        for file in [file for file in self._current.values() if file.name.day < day]:
+            self._close_segment(file)
+
     def _open_segment(self, entry: ArchiveEntry, day: date) -> _File:
         previous, previous_head = self._newest.get(entry.retention, (None, chain.GENESIS))
-        name = next_name(entry.retention, day, previous)
+        name = next_name(entry.retention, day, previous, self._settings.worker)
         text = str(name)
         about = {
             "software": self._settings.software,
@@ -343,8 +346,7 @@ class Archive:
         if file.committed is None:
             if self._current.get(retention) is file:
                 del self._current[retention]
-            self._files.close(file.handle)
-            self._files.unlink(segment_path(self._directory, file.text))
+            self._files.discard(file.handle, segment_path(self._directory, file.text))
             return
         self._files.truncate(file.handle, file.committed.size)
         file.size = file.synced_size = file.committed.size
@@ -354,6 +356,8 @@ class Archive:
     def _undone(self, error: OSError) -> StoreError:
         self.rollback()
         where = f"cannot write the archive in {self._directory}: {error}; nothing of this group was kept"
+        if isinstance(error, StorageAway):
+            return StoreWaitError(f"{where}; nothing acknowledged is lost, the run goes on when it is back")
         if error.errno in FULL:
             return StoreWaitError(f"{where}; the disk is full: free space there and go on")
         if error.errno in NO_FILES:

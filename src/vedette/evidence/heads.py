@@ -5,6 +5,8 @@ here before still says otherwise.  Lines are chained to each other; printing the
 notary, a newspaper) fixes everything before it.
 
     2026-11-15T10:00:00.000000Z anchor standard-20261115-0001 1200 7340032 <head> <chain>
+
+Every worker has a file of its own, HEADS-<worker>: one writer, one chain of lines.
 """
 
 from __future__ import annotations
@@ -12,17 +14,17 @@ from __future__ import annotations
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
 from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import chain
-from vedette.core.evidence.segments import SegmentName
-from vedette.evidence.files import FULL, NO_FILES, Files, write_all
+from vedette.core.evidence.segments import SegmentName, is_worker, worker_of
+from vedette.evidence.files import FULL, NO_FILES, ArchivePlace, Files, StorageAway, files_of, write_all
 
 FILE_NAME = "HEADS"
 _LINE_LIMIT = 512  # a line of ours is about 250 bytes
@@ -68,9 +70,11 @@ class BadLine:
 class Heads:
     """Appends to HEADS.  One writer at a time; whoever holds the archive holds this."""
 
-    def __init__(self, directory: Path, files: Files) -> None:
+    def __init__(self, directory: ArchivePlace, files: Files, worker: str = "") -> None:
         self.directory = directory
-        self._path = directory / FILE_NAME
+        self.worker = worker
+        self.name = file_name(worker)
+        self._path = directory / self.name
         self.files = files
         self._size = 0
         self._chain = chain.GENESIS
@@ -102,21 +106,27 @@ class Heads:
                 self.files.close(handle)
 
     def _load(self) -> None:
-        newest = newest_heads(self.directory)
+        newest = newest_heads(self.directory, self.worker)
         self.latest = {line.segment.name: line for line in newest}
         if newest:
             self._chain = newest[-1].chain
             self.is_new = False
         if (size := self.files.size(self._path)) is not None:
-            self._size = _whole_lines(self._path, size)
+            self._size = size - _unfinished(
+                self.files.read_at(self._path, max(0, size - _LINE_LIMIT), _LINE_LIMIT)
+            )
 
     def _append(self, events: list[tuple[HeadEvent, Segment]], now: datetime) -> None:
         lines = _chained(events, now, self._chain)
         data = "".join(f"{line}\n" for line in lines).encode()
-        if self.files.size(self._path) != self._size:
-            raise StoreError(f"{self._path} was changed by someone else; stop the other process, start again")
         try:
+            if (self.files.size(self._path) or 0) != self._size:
+                raise StoreError(
+                    f"{self._path} was changed by someone else; stop the other process, start again"
+                )
             self._write(data)
+        except StorageAway as error:
+            raise StoreWaitError(f"cannot write {self._path}: {error}") from error
         except OSError as error:
             words = NO_MORE_FILES if error.errno in NO_FILES else "free space or check the disk"
             kind = StoreWaitError if error.errno in (*FULL, *NO_FILES) else StoreError
@@ -138,16 +148,27 @@ class Heads:
             self.files.close(handle)
 
 
-def newest_heads(directory: Path) -> list[HeadLine]:
+def file_name(worker: str) -> str:
+    """The file of a worker's heads; an embedded store has the plain one."""
+    return f"{FILE_NAME}-{worker}" if worker else FILE_NAME
+
+
+def head_files(directory: ArchivePlace) -> dict[str, str]:
+    """The files of heads that are there: worker and name."""
+    names = sorted(name for name in files_of(directory).sizes(directory) if name.startswith(FILE_NAME))
+    workers = {name.removeprefix(FILE_NAME).removeprefix("-"): name for name in names}
+    return {
+        worker: name for worker, name in workers.items() if is_worker(worker) and file_name(worker) == name
+    }
+
+
+def newest_heads(directory: ArchivePlace, worker: str = "") -> list[HeadLine]:
     """The last line of each segment, newest last: what to print or publish.
 
     Quick, because every start needs it; whether all lines are right is for `read_heads` and `verify`.
     """
-    path = directory / FILE_NAME
-    if not path.exists():
-        return []
     newest: dict[bytes, bytes] = {}
-    with open(path, "rb") as file:
+    with suppress(FileNotFoundError), files_of(directory).reader(directory / file_name(worker)) as file:
         for raw in file:
             if len(fields := raw.split(b" ", 3)) == 4 and raw.endswith(b"\n"):
                 newest.pop(fields[2], None)
@@ -156,12 +177,9 @@ def newest_heads(directory: Path) -> list[HeadLine]:
     return [line for line in lines if line is not None]
 
 
-def read_heads(directory: Path) -> Iterator[HeadLine | BadLine]:
+def read_heads(directory: ArchivePlace, worker: str = "") -> Iterator[HeadLine | BadLine]:
     """Every line in order, checked.  After a bad line, the chain is taken up from the last good one."""
-    path = directory / FILE_NAME
-    if not path.exists():
-        return
-    with open(path, "rb") as file:
+    with suppress(FileNotFoundError), files_of(directory).reader(directory / file_name(worker)) as file:
         before, number = chain.GENESIS, 0
         while raw := file.readline(_LINE_LIMIT):
             number += 1
@@ -207,12 +225,9 @@ def _chained(events: list[tuple[HeadEvent, Segment]], at: datetime, before: byte
     return lines
 
 
-def _whole_lines(path: Path, size: int) -> int:
-    """The size without an unfinished last line."""
-    with open(path, "rb") as file:
-        file.seek(max(0, size - _LINE_LIMIT))
-        tail = file.read(_LINE_LIMIT)
-    return size - (len(tail) - tail.rfind(b"\n") - 1)
+def _unfinished(tail: bytes) -> int:
+    """The size of an unfinished last line."""
+    return len(tail) - tail.rfind(b"\n") - 1
 
 
 # HEADS as `verify` needs it: what was once written down about each segment.
@@ -221,23 +236,30 @@ _MARK = struct.Struct(">Q32s")  # packed: a year of HEADS is half a million line
 
 
 class Anchors:
-    """All lines of HEADS, by segment."""
+    """All lines of HEADS, of all workers, by segment."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: ArchivePlace) -> None:
         self.problems: list[str] = []
         self.latest: dict[str, HeadLine] = {}
         self._marks: defaultdict[str, bytearray] = defaultdict(bytearray)
-        self._newest: dict[str, SegmentName] = {}  # by class
+        self._newest: dict[tuple[str, str], SegmentName] = {}  # by series
         self._tombstones: dict[str, Segment] = {}
-        for line in read_heads(directory):
-            if isinstance(line, HeadLine):
-                self._add(line)
-            else:
-                hint = "; a crash can leave that, the next start repairs it" if line.is_torn else ""
-                self.problems.append(f"line {line.number} of HEADS: {line.words}{hint}")
-        self.is_missing = not self.latest
+        self._workers: set[str] = set()  # whose file has lines
+        for worker, file in head_files(directory).items():
+            for line in read_heads(directory, worker):
+                if isinstance(line, HeadLine):
+                    self._workers.add(worker)
+                    self._add(line)
+                else:
+                    hint = "; a crash can leave that, the next start repairs it" if line.is_torn else ""
+                    self.problems.append(f"line {line.number} of {file}: {line.words}{hint}")
         for name in ("-", SEALS):
             self.latest.pop(name, None)
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """The files of heads that should be there when there are segments of these names."""
+        writers = {worker_of(name) or "" for name in names}
+        return [file_name(worker) for worker in sorted(writers - self._workers)]
 
     def marks(self, name: str) -> dict[int, set[bytes]]:
         """The heads that were written down for a segment, by the number of visits they cover."""
@@ -256,7 +278,7 @@ class Anchors:
         The very last states may be missing: a stop between commit and HEADS leaves that until the next start.
         """
         name, line = SegmentName.parse(segment.name), self.latest.get(segment.name)
-        newest = self._newest.get(segment.retention)
+        newest = None if name is None else self._newest.get(name.series)
         is_passed = name is not None and newest is not None and name < newest
         return is_passed and (line is None or line.segment.count != segment.count)
 
@@ -265,7 +287,7 @@ class Anchors:
         self.latest[segment.name] = line
         self._marks[segment.name] += _MARK.pack(segment.count, segment.head)
         name = SegmentName.parse(segment.name)
-        if name is not None and name >= self._newest.get(name.retention, name):
-            self._newest[name.retention] = name
+        if name is not None and name >= self._newest.get(name.series, name):
+            self._newest[name.series] = name
         if line.event is HeadEvent.EXPIRED:
             self._tombstones[segment.name] = segment

@@ -10,15 +10,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
+from typing import cast, overload
 
 from isal import isal_zlib
 
-from vedette.contracts.errors import RESTORE, InputError, StoreError
+from vedette.contracts.errors import RESTORE, InputError, StoreError, StoreWaitError
 from vedette.contracts.fetch import MIB, Headers
 from vedette.contracts.watch import Located, RecordKind
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName
+from vedette.evidence.files import ArchivePlace, StorageAway, files_of
 from vedette.evidence.warc import HEAD_LIMIT, PROFILES, warcinfo_record
 
 RECORD_LIMIT = 256 * MIB  # decoded; far above any wire limit that makes sense, far below what hurts
@@ -73,7 +74,7 @@ class RecordStart:
     head: bytes
 
 
-def read_payload(directory: Path, located: Located) -> RecordPayload:
+def read_payload(directory: ArchivePlace, located: Located) -> RecordPayload:
     """The payload at a place, or StoreError that says what is wrong with it."""
     record = read_record(read_member(directory, located))
     check_digests(record)
@@ -86,25 +87,32 @@ def read_payload(directory: Path, located: Located) -> RecordPayload:
     )
 
 
-def read_member(directory: Path, located: Located) -> bytes:
+def read_member(directory: ArchivePlace, located: Located) -> bytes:
     """The compressed bytes of one record, exactly as they were written."""
     if not 0 < located.length <= RECORD_LIMIT or located.offset < 0:
         raise UnreadableRecord(f"{_place(located)}: no record can be there; run `vedette evidence verify`")
     try:
-        with open(segment_path(directory, located.segment), "rb", buffering=0) as file:
-            file.seek(located.offset)
-            member = file.read(located.length)
+        path = segment_path(directory, located.segment)
+        member = files_of(directory).read_at(path, located.offset, located.length)
+    except StorageAway as error:
+        raise StoreWaitError(f"{_place(located)}: {error}") from None
     except FileNotFoundError:
         raise StoreError(
             f"{located.segment}.warc.gz is not in {directory}: expired or lost; "
             "`vedette evidence verify` tells which"
         ) from None
-    if member is None or len(member) != located.length:
+    if len(member) != located.length:
         raise UnreadableRecord(f"{_place(located)}: the file ends before; run `vedette evidence verify`")
     return member
 
 
-def segment_path(directory: Path, name: str) -> Path:
+@overload
+def segment_path(directory: Path, name: str) -> Path: ...
+@overload
+def segment_path(directory: ArchivePlace, name: str) -> ArchivePlace: ...
+
+
+def segment_path(directory: ArchivePlace, name: str) -> ArchivePlace:
     """Where a segment lives.  A name that we would not give is refused: it could point anywhere."""
     return directory / f"{segment_name(name)}.warc.gz"
 
@@ -131,10 +139,9 @@ def read_record(member: bytes, limit: int = RECORD_LIMIT) -> WarcRecord:
     return replace(_with_http(headers, kind, block), head=head)
 
 
-def read_start(directory: Path, name: str) -> RecordStart:
+def read_start(directory: ArchivePlace, name: str) -> RecordStart:
     """The first record of a segment, and the head that the chain of its visits begins with."""
-    with open(segment_path(directory, name), "rb") as file:
-        data = file.read(_START_LIMIT)
+    data = files_of(directory).read_at(segment_path(directory, name), 0, _START_LIMIT)
     inflater = isal_zlib.decompressobj(_GZIP)
     try:
         inflater.decompress(data, _START_LIMIT)
@@ -245,7 +252,7 @@ class Export:
 
 
 def export(
-    directory: Path, places: Iterable[Located], target: Path, *, software: str, now: datetime
+    directory: ArchivePlace, places: Iterable[Located], target: Path, *, software: str, now: datetime
 ) -> Export:
     """Writes the records at `places`, in that order, to `target`, which must not exist yet.
 

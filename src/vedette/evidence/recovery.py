@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import chain
-from vedette.core.evidence.segments import SegmentName
-from vedette.evidence.files import Files
-from vedette.evidence.heads import FILE_NAME, HeadEvent, Heads
+from vedette.core.evidence.segments import worker_of
+from vedette.evidence.files import ArchivePlace, Files
+from vedette.evidence.heads import HeadEvent, Heads
 from vedette.evidence.read_records import UnreadableRecord, read_start, segment_path
 
 SUFFIX = ".warc.gz"
@@ -39,7 +38,7 @@ class Recovery:
     damage: tuple[Damage, ...] = ()  # went on without these
 
 
-def refuse(damage: Iterable[Damage], directory: Path) -> None:
+def refuse(damage: Iterable[Damage], directory: ArchivePlace) -> None:
     """Raises when there is damage: what it is, and the two ways on."""
     words = [f"{one.segment}: {one.words}" for one in damage]
     if words:
@@ -56,7 +55,7 @@ def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[st
     """What makes it unsafe to write on: the segments to be continued, and a database older than HEADS."""
     found = _short((segment for segment in known.values() if segment.state == "open"), disk)
     if heads.is_new and known:
-        found.append(Damage(FILE_NAME, "is missing or empty, yet the database knows segments"))
+        found.append(Damage(heads.name, "is missing or empty, yet the database knows segments"))
     for name, line in heads.latest.items():
         if line.event is HeadEvent.DAMAGED or name in ("-", SEALS):
             continue
@@ -96,20 +95,21 @@ def lasting_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[str
     return _short((one for one in known.values() if one.state == "closed" and one.name not in gone), disk)
 
 
-def files_on_disk(directory: Path, files: Files) -> dict[str, int]:
-    """Every file that carries a name of ours, with its size."""
-    names = (path.name.removesuffix(SUFFIX) for path in directory.glob(f"*{SUFFIX}"))
-    ours = sorted(name for name in names if SegmentName.parse(name) is not None)
-    return {name: files.size(segment_path(directory, name)) or 0 for name in ours}
+def files_on_disk(directory: ArchivePlace, files: Files, worker: str) -> dict[str, int]:
+    """Every file that carries a name of this worker's series, with its size."""
+    found = sorted(
+        (n.removesuffix(SUFFIX), size) for n, size in files.sizes(directory).items() if n.endswith(SUFFIX)
+    )
+    return {name: size for name, size in found if worker_of(name) == worker}
 
 
-def set_orphans_aside(directory: Path, files: Files, known: Collection[str]) -> tuple[str, ...]:
+def set_orphans_aside(heads: Heads, known: Collection[str]) -> tuple[str, ...]:
     """Renames files that were never committed.  Nothing is deleted: that is for people to do."""
-    orphans = []
-    for name in files_on_disk(directory, files):
+    orphans, directory, files = [], heads.directory, heads.files
+    for name in files_on_disk(directory, files, heads.worker):
         if name not in known:
             path = segment_path(directory, name)
-            target = _free_name(path)
+            target = _free_name(path, files)
             files.rename(path, target)
             orphans.append(target.name)
     if orphans:
@@ -118,7 +118,7 @@ def set_orphans_aside(directory: Path, files: Files, known: Collection[str]) -> 
 
 
 def late_notes(
-    directory: Path, known: Mapping[str, Segment], heads: Heads, damaged: Collection[str]
+    directory: ArchivePlace, known: Mapping[str, Segment], heads: Heads, damaged: Collection[str]
 ) -> list[tuple[HeadEvent, Segment]]:
     """What HEADS must still say: states committed just before a stop, and what we go on without."""
     notes = []
@@ -135,7 +135,7 @@ def late_notes(
     return notes + [(HeadEvent.DAMAGED, heads.latest[name].segment) for name in lost]
 
 
-def _opened(directory: Path, segment: Segment) -> Segment | None:
+def _opened(directory: ArchivePlace, segment: Segment) -> Segment | None:
     """The segment as it was before its first visit; None when its file cannot say."""
     try:
         start = read_start(directory, segment.name)
@@ -144,9 +144,9 @@ def _opened(directory: Path, segment: Segment) -> Segment | None:
     return replace(segment, count=0, size=start.length, head=start.head)
 
 
-def _free_name(path: Path) -> Path:
+def _free_name(path: ArchivePlace, files: Files) -> ArchivePlace:
     number = 0
-    while (target := path.with_name(f"{path.name}.orphan{number or ''}")).exists():
+    while files.size(target := path.with_name(f"{path.name}.orphan{number or ''}")) is not None:
         number += 1
     return target
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
-from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from vedette.contracts.watch import SEALS, ChainRow, Located, RecordKind, Segment
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName, order
+from vedette.evidence.files import ArchivePlace, files_of
 from vedette.evidence.heads import Anchors
 from vedette.evidence.read_records import (
     RECORD_LIMIT,
@@ -83,8 +83,6 @@ class Report:
 
 # Is the evidence what it was?  Reads everything again and trusts nothing but hashes.
 
-_BUFFER = 1024 * 1024
-
 
 @dataclass(frozen=True, slots=True)
 class Claims:
@@ -105,7 +103,7 @@ class SealClaims(Protocol):
 
 
 def verify(
-    directory: Path,
+    directory: ArchivePlace,
     read_claims: Callable[[], Claims],
     *,
     full: bool = True,
@@ -127,8 +125,8 @@ def verify(
     done, total = 0, sum(segment.size for segment in segments)
     before: Segment | None = None
     for segment in segments:
-        if before is not None and before.retention != segment.retention:
-            before = None
+        if before is not None and order(before)[:2] != order(segment)[:2]:
+            before = None  # of another series
         check = _SegmentCheck(directory, segment, claims, anchors, report)
         for position in check.run(before, full):
             if progress is not None:
@@ -141,8 +139,8 @@ def verify(
 def _check_heads(anchors: Anchors, names: set[str], report: Report) -> None:
     for words in anchors.problems:
         report.add(ProblemKind.HEADS, "", None, words)
-    if names and anchors.is_missing:
-        report.add(ProblemKind.HEADS, "", None, "HEADS is missing or empty")
+    for file in anchors.missing(names):
+        report.add(ProblemKind.HEADS, "", None, f"{file} is missing or empty")
     for name in sorted(anchors.latest.keys() - names):
         if anchors.tombstone(name) is None:
             report.add(ProblemKind.SEGMENT, name, None, "HEADS has this segment, the database does not")
@@ -160,7 +158,7 @@ class _SegmentCheck:
     """One segment: its file, its rows, its blobs and its lines in HEADS, side by side."""
 
     def __init__(
-        self, directory: Path, segment: Segment, claims: Claims, anchors: Anchors, report: Report
+        self, directory: ArchivePlace, segment: Segment, claims: Claims, anchors: Anchors, report: Report
     ) -> None:
         self._directory = directory
         self._segment = segment
@@ -184,7 +182,7 @@ class _SegmentCheck:
         if (name.retention, name.day.isoformat()) != (self._segment.retention, self._segment.day):
             self._add(ProblemKind.SEGMENT, "class or day is not that of its name")
         try:
-            file = open(segment_path(self._directory, self._segment.name), "rb", _BUFFER)  # noqa: SIM115 closed below
+            file = files_of(self._directory).reader(segment_path(self._directory, self._segment.name))
         except FileNotFoundError:
             yield from self._run_without_file()
             return

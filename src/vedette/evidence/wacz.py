@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.watch import Located, RecordKind
+from vedette.evidence.files import ArchivePlace
 from vedette.evidence.read_records import (
     Export,
     WarcRecord,
@@ -65,7 +66,7 @@ class _Member:
 class WaczRequest:
     """Which records go where, and what they are called."""
 
-    directory: Path
+    directory: ArchivePlace
     places: Iterable[Located]
     target: Path
     software: str

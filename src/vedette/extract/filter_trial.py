@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from vedette.contracts.change import Block
-from vedette.contracts.filters import NUMBERS, RULES, PageFilters, StepLeft
+from vedette.contracts.filters import RULES, PageFilters, StepLeft
 from vedette.core.change.state import lines
 from vedette.core.filters.filter_steps import read_filters
-from vedette.core.filters.line_steps import FilteredLines, filter_lines, number_of
+from vedette.core.filters.line_steps import FilteredLines, filter_lines
+from vedette.core.filters.report_rules import rule_now
 from vedette.extract.element_filters import misplaced
 from vedette.extract.page import Page
 
@@ -22,11 +23,10 @@ def steps_left(
     for count, step in enumerate(whole.steps, 1):
         filters = PageFilters(whole.steps[:count])
         left = _left(page, document, filters, scope)
-        number = ""
-        if step.kind in NUMBERS and not left.unmatched:
-            number = f"{number_of(left.blocks, whole):g}"
-        shown = () if step.kind in RULES else lines(left.blocks)
-        found.append(StepLeft(step=str(step), lines=shown, problem=left.unmatched, number=number))
+        is_rule = step.kind in RULES
+        now = rule_now(step, left.blocks, whole) if is_rule and not left.unmatched else ""
+        shown = () if is_rule else lines(left.blocks)
+        found.append(StepLeft(step=str(step), lines=shown, problem=left.unmatched, now=now))
         if left.unmatched:
             break
     return tuple(found)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -100,7 +101,14 @@ def blocks_of(root: LexborNode | None, base: str, *, is_older: bool = False) -> 
 
     `is_older`: as it was before articles were cut down and rows of tables were lines.
     """
-    return tuple(_Outline(base, is_older).read(root)) if root is not None else ()
+    return tuple(_Outline(base, is_older).read(root, _path_to(root, {}))) if root is not None else ()
+
+
+def blocks_of_parts(parts: Iterable[LexborNode], base: str) -> tuple[Block, ...]:
+    """The blocks of parts of one tree, of which none stands in another."""
+    numbers: dict[int, dict[int, int]] = {}
+    found = (block for part in parts for block in _Outline(base).read(part, _path_to(part, numbers)))
+    return tuple(islice(found, MAX_BLOCKS))
 
 
 Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block
@@ -115,9 +123,8 @@ class _Outline:
     targets: list[str] = field(default_factory=list)
     runs: Counter[str] = field(default_factory=Counter)
 
-    def read(self, root: LexborNode) -> list[Block]:
+    def read(self, root: LexborNode, start: str) -> list[Block]:
         """Depth first with a stack of our own: hostile depth must not end in a RecursionError."""
-        start = _path_to(root)
         stack: list[Frame] = [(_children(root), start, Counter(), True)]
         while stack and len(self.blocks) < MAX_BLOCKS:
             children, path, siblings, is_block = stack[-1]
@@ -254,17 +261,30 @@ def _step(path: str, name: str, number: int) -> str:
     return f"{path}/{step}" if path else step
 
 
-def _path_to(root: LexborNode) -> str:
-    """The path of the narrowed root from the body, so that both scopes name a block alike."""
+def _path_to(root: LexborNode, numbers: dict[int, dict[int, int]]) -> str:
+    """The path of the narrowed root from the body, so that both scopes name a block alike.
+
+    `numbers`: of the children of each parent so far; counted once, or many parts of one list would take long.
+    """
     steps: list[str] = []
     node: LexborNode | None = root
     while node is not None and node.tag not in ("body", "html") and len(steps) < MAX_LEVELS:
-        tag, number = node.tag or "", 1
-        before = node.prev
-        while before is not None:
-            number += before.tag == tag
-            before = before.prev
+        tag, parent = node.tag or "", node.parent
         if tag in BLOCKS:
+            if parent is not None and parent.mem_id not in numbers:
+                numbers[parent.mem_id] = _numbered(parent)
+            number = 1 if parent is None else numbers[parent.mem_id].get(node.mem_id, 1)
             steps.append(_step("", tag, number))
-        node = node.parent
+        node = parent
     return "/".join(reversed(steps))
+
+
+def _numbered(parent: LexborNode) -> dict[int, int]:
+    """Which of its kind each child is."""
+    found: dict[int, int] = {}
+    so_far: Counter[str] = Counter()
+    for child in parent.iter():
+        tag = child.tag or ""
+        so_far[tag] += 1
+        found[child.mem_id] = so_far[tag]
+    return found

@@ -100,8 +100,8 @@ class Frontier:
             self.note_due(job.watch.lane, job.watch.due_at or now, job.watch.risk)
         if group.schedule is not None:
             self._note_schedule(group.schedule)
-        for chosen in () if group.hunt is None else group.hunt.chosen:
-            self.note_due(chosen.lane, chosen.at, chosen.risk)
+        for due in () if group.hunt is None else (*group.hunt.chosen, *group.hunt.revisits):
+            self.note_due(due.lane, due.at, due.risk)
 
     def _note_schedule(self, rows: ScheduleRows) -> None:
         for lane, at in rows.back:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from vedette.livingweb.dns import Names, NameServer
 from vedette.livingweb.journal import Journal, stats_of
 from vedette.livingweb.listings import source_of
+from vedette.livingweb.notice import NoticeBoard
 from vedette.livingweb.server import Ground, Site, Times, http_date
 from vedette.livingweb.wire import Answerer, Ask, Connection, Reply
 from vedette.livingweb.world import World, WorldClock, authority, real_time
@@ -109,6 +110,15 @@ class LivingWeb:
     def stats(self) -> dict[str, object]:
         """What the server saw, as plain values."""
         return stats_of(self.journal, [site.count for site in self._sites])
+
+    async def notice_board(self) -> str:
+        """The address of a page that can be edited in a browser, on the port of the web where that is free."""
+        try:
+            sock = listen(LOOPBACK, self.port)
+        except OSError:
+            sock = listen(LOOPBACK, 0)
+        await self._serve(NoticeBoard(self.now), sock)
+        return "http://{}:{}/".format(*sock.getsockname()[:2])
 
     async def _serve(self, answerer: Answerer, sock: socket.socket) -> None:
         factory = partial(Connection, answerer, self._connections)

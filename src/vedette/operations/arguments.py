@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from vedette.config.values import parse_day, parse_duration
+from vedette.config.values import ENV, parse_day, parse_duration
 from vedette.contracts.change import ChangeState
 from vedette.contracts.errors import InputError
 from vedette.contracts.filters import step_text
@@ -14,6 +14,7 @@ from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical, lane_of, too_long
 
 TOLD = (ChangeState.CONFIRMED, ChangeState.REPORTED)  # changes that people are told of
+MARKS = ("useful", "noise", "none")  # what is said of changes
 LANES = ("engine", "provider", "run", "addr", "notify")  # kinds beside `host`
 
 
@@ -43,6 +44,13 @@ def a_risk(word: str | None, option: str) -> Risk | None:
         return Risk.parse(word)
     except ValueError:
         raise InputError(f"{option}: {unknown(option.strip('-'), word.upper(), Risk.__members__)}") from None
+
+
+def a_mark(word: str | None, option: str) -> str | None:
+    """What people say of changes, as a filter; `none`: what nobody marked."""
+    if word is None or word in MARKS:
+        return word
+    raise InputError(f"{option}: {unknown('mark', word, MARKS)}")
 
 
 def a_moment(text: str | None, option: str, now: datetime) -> datetime | None:
@@ -128,15 +136,28 @@ def fetch_words(
     found = {
         name: None if word in ("off", "none") else word for name, word in said.items() if word is not None
     }
-    return found | ({"cookies": some_headers(cookies, "--cookie")} if cookies else {})
+    return found | ({"cookies": some_cookies(cookies)} if cookies else {})
 
 
-def some_headers(given: Sequence[str], option: str = "--header") -> dict[str, str]:
+def some_cookies(given: Sequence[str]) -> dict[str, str]:
+    """`name: env:VARIABLE` or, as cookies are written, `name=env:VARIABLE`."""
+    found = {}
+    for text in given:
+        name, mark, variable = text.partition(ENV)
+        if not mark or not variable.strip() or not name.strip().endswith((":", "=")):
+            raise InputError(
+                "--cookie: write 'NAME: env:VARIABLE'; its value comes from that environment variable"
+            )
+        found[name.strip().rstrip(":= ")] = f"{ENV}{variable.strip()}"
+    return found
+
+
+def some_headers(given: Sequence[str]) -> dict[str, str]:
     """`Name: value`, each."""
     found = {}
     for text in given:
         name, mark, value = text.partition(":")
         if not mark or not name.strip() or not value.strip():
-            raise InputError(f"{option}: {text!r} is not written as 'Name: value'")
+            raise InputError(f"--header: {text!r} is not written as 'Name: value'")
         found[name.strip()] = value.strip()
     return found

@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from vedette.app.process import locked
 from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreError
 from vedette.contracts.sql_connection import PostgresAddress
-from vedette.evidence.files import FULL
-from vedette.evidence.heads import FILE_NAME
+from vedette.evidence.files import FULL, ArchivePlace, files_of
+from vedette.evidence.heads import head_files
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.text_cache import FOLDER
 from vedette.evidence.verify import Claims, Report, verify
@@ -64,9 +65,9 @@ def back_up(installation: Installation, target: Path, *, progress: Progress) -> 
     _check_new(target)
     with _fresh_folder(target.parent, f".{target.name}-") as part:
         (part / ARCHIVE).mkdir(mode=0o700)
-        _copy_heads(loaded.data / ARCHIVE, part / ARCHIVE)
+        _copy_heads(loaded.archive, part / ARCHIVE)
         _copy_database(source, part / DATABASE, progress)
-        _copy_segments(loaded.data / ARCHIVE, part)
+        _copy_segments(loaded.archive, part)
         _copy_texts(loaded.data / FOLDER, part / FOLDER)
         if (loaded.data / COMPLIANCE).exists():
             _copy_database(loaded.data / COMPLIANCE, part / COMPLIANCE, lambda done, whole: None)
@@ -83,6 +84,11 @@ def back_up(installation: Installation, target: Path, *, progress: Progress) -> 
 def restore(installation: Installation, backup: Path, *, replace: bool, progress: Progress) -> Backup:
     """Makes the store what the backup holds.  What was there is moved aside, and only with `--replace`."""
     before, data = _read_manifest(backup), installation.loaded.data
+    if not isinstance(installation.loaded.archive, Path):
+        raise RefusedError(
+            f"the archive is in {installation.loaded.archive}, and a backup has files: restore it with a configuration "
+            "without evidence.storage, into a folder named by --data"
+        )
     if before.version > HEAD:
         raise StoreError(
             f"{backup} was made by a newer version of vedette ({before.version}, this has {HEAD})"
@@ -129,12 +135,12 @@ def _fresh_folder(parent: Path, prefix: str) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _copy_heads(source: Path, target: Path) -> None:
+def _copy_heads(source: ArchivePlace, target: Path) -> None:
     """Whole lines; the last one may be under way."""
-    path = source / FILE_NAME
-    if path.exists():
-        data = path.read_bytes()
-        _write(target / FILE_NAME, data[: data.rfind(b"\n") + 1])
+    for name in head_files(source).values():
+        with files_of(source).reader(source / name) as file:
+            data = file.read()
+        _write(target / name, data[: data.rfind(b"\n") + 1])
 
 
 def _copy_database(source: Path, target: Path, progress: Progress) -> None:
@@ -153,14 +159,17 @@ def _copy_database(source: Path, target: Path, progress: Progress) -> None:
             raise StoreError(f"cannot copy {source}: {error}; {RESTORE}") from None
 
 
-def _copy_segments(source: Path, part: Path) -> None:
+def _copy_segments(source: ArchivePlace, part: Path) -> None:
     """Of each file what the copied database covers; what was appended since is of a later moment."""
     with closing(connect(part / DATABASE, read_only=True)) as db:
         rows = db.execute("SELECT name, size FROM segments WHERE state <> 'expired'").fetchall()
     for name, size in rows:
         path = segment_path(source, name)
-        if path.exists():  # what is missing is found by `verify`
-            _copy(path, segment_path(part / ARCHIVE, name), size)
+        with (
+            suppress(FileNotFoundError),
+            files_of(source).reader(path) as file,
+        ):  # `verify` finds what is missing
+            _copy_bytes(file, segment_path(part / ARCHIVE, name), size)
 
 
 def _copy_texts(source: Path, target: Path) -> None:
@@ -184,9 +193,13 @@ def _copy_all(backup: Path, part: Path) -> None:
 
 def _copy(source: Path, target: Path, size: int | None = None) -> None:
     """So many bytes of it, private."""
-    left = source.stat().st_size if size is None else size
+    with source.open("rb") as file:
+        _copy_bytes(file, target, source.stat().st_size if size is None else size)
+
+
+def _copy_bytes(file: BinaryIO, target: Path, left: int) -> None:
     handle = os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with source.open("rb") as file, os.fdopen(handle, "wb") as copy:
+    with os.fdopen(handle, "wb") as copy:
         while left > 0 and (data := file.read(min(left, _CHUNK))):
             copy.write(data)
             left -= len(data)

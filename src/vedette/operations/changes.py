@@ -69,7 +69,7 @@ def numbered_json(one: NumberedChange, *, with_diff: bool) -> dict[str, object]:
     said = change_json(
         view.change, url=view.url, risk=view.risk, decided_at=view.decided_at, with_diff=with_diff
     )
-    return {"number": one.number, **said}
+    return {"number": one.number, **said, "mark": view.mark or None}
 
 
 def _change(installation: Installation, queries: Queries, what: str) -> ChangeView:

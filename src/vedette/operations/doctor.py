@@ -22,6 +22,7 @@ from vedette.config.policies import sources_of
 from vedette.contracts.errors import RESTORE, StoreError, VedetteError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.sql_connection import PostgresAddress
+from vedette.evidence.files import files_of
 from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
 from vedette.fetch.browser import find_browser
 from vedette.fetch.post import HttpPoster
@@ -30,7 +31,7 @@ from vedette.operations.installation import Installation
 from vedette.operations.shown_config import secrets_of
 from vedette.report.plain import count
 from vedette.store.connection import damage_of
-from vedette.store.migrate import ARCHIVE, HEAD
+from vedette.store.migrate import HEAD
 from vedette.store.operator import lock_holder
 
 LEAST_PYTHON = (3, 11)
@@ -239,18 +240,18 @@ def _clock(installation: Installation) -> DoctorFinding:
 
 
 def _archive(installation: Installation) -> DoctorFinding | None:
-    place = installation.loaded.data / ARCHIVE
+    place = installation.loaded.archive
     try:
         with installation.queries() as queries:
             segments = [s for s in queries.segments() if s.state != "expired"]
     except VedetteError:
         return None
-    lost = [s.name for s in segments if not (place / f"{s.name}.warc.gz").exists()]
-    short = [
-        s.name
-        for s in segments
-        if s.name not in lost and (place / f"{s.name}.warc.gz").stat().st_size < s.size
-    ]
+    try:
+        sizes = files_of(place).sizes(place)
+    except OSError as error:
+        return DoctorFinding("archive", "bad", str(error), "looks wait until it is back; nothing is lost")
+    lost = [s.name for s in segments if f"{s.name}.warc.gz" not in sizes]
+    short = [s.name for s in segments if sizes.get(f"{s.name}.warc.gz", s.size) < s.size]
     if lost or short:
         found = f"{count(len(lost), 'file')} missing, {len(short)} shorter than committed"
         return DoctorFinding(

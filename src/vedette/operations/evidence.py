@@ -43,7 +43,6 @@ from vedette.operations.installation import Installation
 from vedette.operations.watches import find_evidence, is_piece, known_watch, shown_at
 from vedette.report.diffs import diff_json
 from vedette.store.connection import connect
-from vedette.store.migrate import ARCHIVE
 from vedette.store.queries import Queries
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import Reader
@@ -108,7 +107,7 @@ def kept_json(loaded: Loaded, one: EvidenceView, *, with_text: bool) -> dict[str
 def body_of(loaded: Loaded, one: EvidenceView) -> bytes:
     """The body as the server meant it, without its content coding."""
     located = Located(segment=one.segment, offset=one.offset, length=one.length)
-    body = read_body(loaded.data / ARCHIVE, located)
+    body = read_body(loaded.archive, located)
     if body is None:
         raise StoreError(
             f"evidence {one.id} cannot be read from the archive; `vedette evidence verify` says why"
@@ -181,7 +180,7 @@ def export_records(installation: Installation, choice: RecordChoice, target: Pat
     found = _chosen(installation, choice)
     places = dict.fromkeys((one.segment, one.offset, one.length) for one in reversed(found))
     located = [Located(segment=segment, offset=at, length=length) for segment, at, length in places]
-    archive, software = installation.loaded.data / ARCHIVE, f"vedette/{__version__}"
+    archive, software = installation.loaded.archive, f"vedette/{__version__}"
     if not target.name.endswith(SUFFIX):
         return export(archive, located, target, software=software, now=installation.now())
     with installation.queries() as queries:
@@ -251,7 +250,7 @@ def _filled(
     for row in db.execute(query, (0 if since is None else to_ms(since),)):
         number, source, url, digest, kind, content_class, *rest = row
         changed, summary, at, artifact, segment, offset, length, content_type = rest
-        body = read_body(loaded.data / ARCHIVE, Located(segment=segment, offset=offset, length=length))
+        body = read_body(loaded.archive, Located(segment=segment, offset=offset, length=length))
         content, encoding = (None, None) if body is None else raw_content(body, content_class, content_type)
         said = (number, source, url, content, encoding, digest, kind, content_class)
         yield (*said, changed, summary, at, artifact)
@@ -281,7 +280,7 @@ def act_metadata(loaded: Loaded, one: EvidenceView) -> ActMetadata | None:
     if act_of(one.url) is None or ContentClass(one.content_class) not in TEXTS:
         return None
     located = Located(segment=one.segment, offset=one.offset, length=one.length)
-    body = read_body(loaded.data / ARCHIVE, located)
+    body = read_body(loaded.archive, located)
     if body is None:
         return None
     read = read_metadata(ListingDocument(url=one.url, body=body, content_type=one.content_type, now=one.at))

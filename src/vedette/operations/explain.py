@@ -9,7 +9,7 @@ from datetime import datetime
 
 import numpy as np
 
-from vedette.config.policies import objectives
+from vedette.config.pace_policies import objectives
 from vedette.contracts.documents import Artifact
 from vedette.contracts.watch import Decision, Watch
 from vedette.core.evidence.ledger import InForce, learned_case

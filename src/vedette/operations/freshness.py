@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from math import isfinite
 
 from vedette.config.model import parse_duration
-from vedette.config.policies import objectives, rooms, schedule_policy
+from vedette.config.pace_policies import objectives, rooms, schedule_policy
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
 from vedette.core.freshness.measured import Measured, Outlook, expect, measure

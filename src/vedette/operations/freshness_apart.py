@@ -6,9 +6,12 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any, cast
 
 from vedette.config.model import Config, Loaded
@@ -25,6 +28,8 @@ LARGE = 64 * 1024 * 1024  # bytes of a database; below that the answer takes les
 DRAWS = 3  # of what the looks do not say
 PATIENCE_S = 25.0  # a request has 30
 NICE = 10  # the engine goes first
+MARK = b"vedette-progress"  # begins a line of the process that says how far it is
+Progress = Callable[[int, int], None]
 _PROGRAM = (sys.executable, "-P", "-c", "from vedette.operations.freshness_apart import main; main()")
 
 
@@ -46,18 +51,34 @@ class FreshnessProcess:
             return freshness(installation, FreshnessQuestion())
         return cast(Freshness, self._asked(installation, FreshnessQuestion(), None))
 
-    def what_if(self, installation: Installation, asked: WhatIf) -> dict[str, object]:
-        """`simulate` over the looks on record, as its JSON.  StoreError: it takes longer than a page may."""
+    def what_if(
+        self, installation: Installation, asked: WhatIf, *, progress: Progress | None = None
+    ) -> dict[str, object]:
+        """`simulate` over the looks on record, as its JSON.
+
+        StoreError: it takes longer than a page may.  Who follows its progress can wait, and end it.
+        """
         if self._child is not None:
             raise StoreError("another one is being worked out; try again in a moment")
-        return cast(dict[str, object], self._asked(installation, asked, PATIENCE_S))
+        patience = PATIENCE_S if progress is None else None
+        return cast(dict[str, object], self._asked(installation, asked, patience, progress))
+
+    def stop(self) -> None:
+        """Nobody waits for the answer any more."""
+        if self._child is not None:
+            self._child.kill()
 
     def _asked(
-        self, installation: Installation, what: FreshnessQuestion | WhatIf, patience: float | None
+        self,
+        installation: Installation,
+        what: FreshnessQuestion | WhatIf,
+        patience: float | None,
+        progress: Progress | None = None,
     ) -> Any:
         installation.store()  # checked to be there
         loaded = installation.loaded
-        said = self._answer(pickle.dumps((loaded.config, loaded.data, installation.now(), what)), patience)
+        asked = pickle.dumps((loaded.config, loaded.data, installation.now(), what))
+        said = self._answer(asked, patience, progress)
         if isinstance(said, str):
             raise InputError(said)
         return said
@@ -67,13 +88,19 @@ class FreshnessProcess:
         if self._child is not None:
             self._child.kill()
 
-    def _answer(self, asked: bytes, patience: float | None) -> Any:
+    def _answer(self, asked: bytes, patience: float | None, progress: Progress | None) -> Any:
         if self._is_closed:
             raise StoreError("the server ends")
-        with subprocess.Popen(_PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:  # noqa: S603  ourselves
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        pipes |= {} if progress is None else {"stderr": subprocess.PIPE}
+        with subprocess.Popen(_PROGRAM, **pipes) as child:  # type: ignore[call-overload]  # noqa: S603  ourselves
             self._child = child
             try:
-                answer, _ = child.communicate(asked, timeout=patience)
+                answer = (
+                    child.communicate(asked, timeout=patience)[0]
+                    if progress is None
+                    else _followed(child, asked, progress)
+                )
             except subprocess.TimeoutExpired:
                 child.kill()
                 raise StoreError(
@@ -84,6 +111,24 @@ class FreshnessProcess:
         if child.returncode:
             raise StoreError("freshness could not be worked out; `vedette freshness` says why")
         return pickle.loads(answer)  # noqa: S301  of our own process
+
+
+def _followed(child: subprocess.Popen[bytes], asked: bytes, progress: Progress) -> bytes:
+    """The answer; until it comes, the process says on its standard error how far it is."""
+    said: list[bytes] = []
+    reader = Thread(target=lambda: said.append(child.stdout.read() if child.stdout else b""), daemon=True)
+    reader.start()
+    if child.stdin is not None:
+        with suppress(BrokenPipeError):
+            child.stdin.write(asked)
+            child.stdin.close()
+    for line in child.stderr or ():
+        parts = line.split()
+        if len(parts) == 3 and parts[0] == MARK:
+            progress(int(parts[1]), int(parts[2]))
+    reader.join()
+    child.wait()
+    return said[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +162,13 @@ def main() -> None:
 def _told(installation: Installation, what: FreshnessQuestion | WhatIf) -> object:
     if isinstance(what, FreshnessQuestion):
         return freshness(installation, what)
-    found = simulate_record(installation, what, since=None, draws=DRAWS, progress=lambda done, whole: None)
+    found = simulate_record(installation, what, since=None, draws=DRAWS, progress=_say)
     return simulation_json(found)
+
+
+def _say(done: int, whole: int) -> None:
+    sys.stderr.buffer.write(b"%s %d %d\n" % (MARK, done, whole))
+    sys.stderr.buffer.flush()
 
 
 def asked_what_if(*, budget: str, hours: str, policy: str) -> WhatIf:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vedette.config.alert_policies import router, watchdog_params
-from vedette.config.policies import lane_policies
+from vedette.config.pace_policies import lane_policies
 from vedette.contracts.alerts import Alert, AlertId, SourceHealth
 from vedette.contracts.errors import InputError
 from vedette.core.health.source_health import is_healthy

@@ -72,7 +72,7 @@ def hunt(installation: Installation, *, top: int) -> HuntOverview:
             open=is_open,
             waiting=waiting,
             hosts=reader.hosts(top),
-            next=Hunter(reader, options, lambda now: 0).next(top, installation.now()),
+            next=Hunter(reader, options, lambda now: 0, installation.now()).next(top, installation.now()),
             params=options.params,
             looks_per_day=options.looks_per_day,
             seeds=reader.seeds(top),

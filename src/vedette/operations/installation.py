@@ -10,18 +10,21 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vedette.config.model import Loaded
-from vedette.config.policies import sources_of
 from vedette.contracts.errors import InputError, StoreError
-from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.classify import Classification
 from vedette.operations.classified import blocked_word, classified
 from vedette.store.connection import StorePlace, connect, mend, operating
 from vedette.store.migrate import COPYING, HEAD, prepare_place, version, version_of
 from vedette.store.queries import Queries
+
+if TYPE_CHECKING:
+    from vedette.config.model import Loaded
+    from vedette.contracts.ports import Clock
+    from vedette.contracts.source import Source
+    from vedette.core.urls.classify import Classification
 
 
 @dataclass(slots=True)
@@ -116,11 +119,19 @@ class Installation:
         """The word of `discover.blocked_words` in the host of a URL."""
         return blocked_word(self.loaded.config, url)
 
+    def written_sources(self) -> list[Source]:
+        """Those of vedette.yaml."""
+        if not self.loaded.config.sources:
+            return []
+        from vedette.config.policies import sources_of  # screens and guards, which light verbs do without
+
+        return list(sources_of(self.loaded.config))
+
     def check_source(self, source: str | None, option: str = "--source: ") -> None:
         """InputError that names the nearest, when there is no such source in the store and in the configuration."""
         if source is None:
             return
-        known = {str(one.id) for one in sources_of(self.loaded.config)}
+        known = {str(one.id) for one in self.written_sources()}
         if source not in known and self.has_store:
             with self.queries() as queries:
                 known |= set(queries.source_ids())

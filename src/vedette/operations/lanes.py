@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 
-from vedette.config.policies import lane_policies
+from vedette.config.pace_policies import lane_policies
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.jobs import ParkedJob
 from vedette.contracts.lane import LaneState

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from vedette.config.model import Loaded
-from vedette.config.policies import lane_policies
+from vedette.config.pace_policies import lane_policies
 from vedette.contracts.errors import RefusedError, VedetteError
 from vedette.contracts.events import Event, Visited
 from vedette.contracts.lane import LaneState

@@ -6,17 +6,19 @@ The last two need the store for themselves: HEADS has one writer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vedette.app.process import locked
+from vedette.app.open_store import alone, archive_of
 from vedette.config.model import Loaded
+from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.watch import Segment
-from vedette.core.evidence.segments import day_is_over, expired
-from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.core.evidence.segments import day_is_over, expired, worker_of
+from vedette.evidence.files import StorageAway, files_of
+from vedette.evidence.heads import head_files
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.recovery import Damage, expire
 from vedette.evidence.text_cache import TextCache
@@ -25,10 +27,10 @@ from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
 from vedette.store.connection import StorePlace
-from vedette.store.migrate import ARCHIVE
 from vedette.store.operator import operating
 from vedette.store.sqlite import connect
 from vedette.store.text_index import FILE, opened
+from vedette.store.text_index_postgres import PostgresTextIndex
 
 Progress = Callable[[int, int], None]
 _IN_FILES = (
@@ -65,8 +67,9 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
     if is_trial:
         return _trial(loaded, path, now)
     text_cache = TextCache(loaded.data)
-    with locked(loaded.data):
+    with alone(loaded, path), _reached(loaded):
         over = _drop_segments(loaded, path, now)
+        _gather(loaded, path)
         with closing(connect(path, read_only=True)) as db:
             texts = retention.not_kept(db, text_cache.digests())
         text_cache.drop(texts)
@@ -79,11 +82,17 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
                 break
         with operating(path) as db:
             versions = retention.drop_versions(db)
-        if isinstance(path, Path) and (loaded.data / FILE).exists():
-            with opened(loaded.data, path) as index:
-                while index.drop_gone():
-                    pass
+        _forget_words(loaded, path)
     return Collected(segments=tuple(over), ledger=dropped, texts=len(texts), versions=versions)
+
+
+def _forget_words(loaded: Loaded, path: StorePlace) -> None:
+    """What is gone is found no more."""
+    if isinstance(path, Path) and not (loaded.data / FILE).exists():
+        return
+    with opened(loaded.data, path) if isinstance(path, Path) else closing(PostgresTextIndex(path)) as index:
+        while index.drop_gone():
+            pass
 
 
 def collected_json(done: Collected) -> dict[str, object]:
@@ -152,25 +161,18 @@ def set_aside_damaged(installation: Installation, *, progress: Progress | None =
     asked without condition at its next look, so it is kept anew.
     """
     loaded, now, path = installation.loaded, installation.now(), installation.store()
-    with locked(loaded.data):
+    damage: list[Damage] = []
+    payloads = 0
+    with alone(loaded, path), _reached(loaded):
         report = _verified(loaded, path, progress)
         broken = _broken_records(report)
-        archive = _archive(loaded)
-        with operating(path) as db:
-            known = retention.segments(db)
-            also = [Damage(name, _count(numbers)) for name, numbers in broken.items()]
-            found = archive.recover(known, now=now, set_aside_damaged=True, also=also)
-        damaged = {one.segment for one in found.damage}
-        payloads = 0
-        with operating(path) as db:
-            retention.save_segments(db, archive.sync())
-            for name in damaged:
-                payloads += retention.forget_payloads(db, name, beyond=_size(loaded, name))
-                payloads += retention.forget_records(db, name, broken.get(name, ()))
-        archive.committed(now)
-        archive.close(now)
+        for worker in _workers(loaded, path):
+            found, lost = _set_aside_of(worker, loaded, path, broken, now)
+            damage += found
+            payloads += lost
+    damaged = {one.segment for one in damage}
     return SetAside(
-        damage=found.damage,
+        damage=tuple(damage),
         payloads=payloads,
         before=tuple(
             sorted({one.segment for one in report.problems if one.kind in _IN_FILES} - damaged - {""})
@@ -179,16 +181,42 @@ def set_aside_damaged(installation: Installation, *, progress: Progress | None =
     )
 
 
+def _set_aside_of(
+    worker: str, loaded: Loaded, path: StorePlace, broken: dict[str, list[int]], now: datetime
+) -> tuple[tuple[Damage, ...], int]:
+    """One series of files: what is damaged, and how many payloads were lost with it."""
+    archive = archive_of(loaded, worker)
+    also = [Damage(name, _count(numbers)) for name, numbers in broken.items() if worker_of(name) == worker]
+    with operating(path) as db:
+        found = archive.recover(retention.segments(db), now=now, set_aside_damaged=True, also=also)
+    payloads = 0
+    with operating(path) as db:
+        retention.save_segments(db, archive.sync())
+        for name in {one.segment for one in found.damage}:
+            payloads += retention.forget_payloads(db, name, beyond=_size(loaded, name))
+            payloads += retention.forget_records(db, name, broken.get(name, ()))
+    archive.committed(now)
+    archive.close(now)
+    return found.damage, payloads
+
+
+def _workers(loaded: Loaded, path: StorePlace) -> list[str]:
+    """All that ever wrote archive files here; the one engine of an embedded store has no name."""
+    with closing(connect(path, read_only=True)) as db:
+        named = (worker_of(segment.name) for segment in retention.segments(db))
+        return sorted({"", *head_files(loaded.archive), *(one for one in named if one)})
+
+
 def _verified(
     loaded: Loaded, path: StorePlace, progress: Progress | None, *, is_quick: bool = False
 ) -> Report:
-    with claims_of(path) as store:
+    with claims_of(path) as store, _reached(loaded):
 
         def read() -> Claims:
             store.hold()
             return Claims(store.segments(), store.rows, store.blobs, store)
 
-        return verify(loaded.data / ARCHIVE, read, full=not is_quick, progress=progress)
+        return verify(loaded.archive, read, full=not is_quick, progress=progress)
 
 
 def _broken_records(report: Report) -> dict[str, list[int]]:
@@ -206,7 +234,11 @@ def _count(numbers: list[int]) -> str:
 
 
 def _drop_segments(loaded: Loaded, path: StorePlace, now: datetime) -> list[Segment]:
-    archive = _archive(loaded)
+    return [one for worker in _workers(loaded, path) for one in _drop_series(worker, loaded, path, now)]
+
+
+def _drop_series(worker: str, loaded: Loaded, path: StorePlace, now: datetime) -> list[Segment]:
+    archive = archive_of(loaded, worker)
     with operating(path) as db:
         archive.recover(retention.segments(db), now=now)
     archive.roll(now)
@@ -214,7 +246,7 @@ def _drop_segments(loaded: Loaded, path: StorePlace, now: datetime) -> list[Segm
         retention.save_segments(db, archive.sync())
     archive.committed(now)
     with operating(path) as db:
-        known = retention.segments(db)
+        known = [one for one in retention.segments(db) if (worker_of(one.name) or "") == worker]
 
     def commit(state: Segment) -> None:
         with operating(path) as db:
@@ -226,6 +258,25 @@ def _drop_segments(loaded: Loaded, path: StorePlace, now: datetime) -> list[Segm
         expire(segment, heads=archive.heads, now=now, commit=commit)
     archive.close(now)
     return over
+
+
+def _gather(loaded: Loaded, path: StorePlace) -> None:
+    """Files of a bucket that nobody appends to any more become one object each; so do heads, which nobody has open."""
+    place, files = loaded.archive, files_of(loaded.archive)
+    with closing(connect(path, read_only=True)) as db:
+        open_ones = {segment.name for segment in retention.segments(db) if segment.state == "open"}
+    for name in files.in_pieces(place):
+        if name.removesuffix(".warc.gz") not in open_ones:
+            files.gather(place / name)
+
+
+@contextmanager
+def _reached(loaded: Loaded) -> Iterator[None]:
+    """A bucket that is away, in words."""
+    try:
+        yield
+    except StorageAway as error:
+        raise StoreWaitError(f"{loaded.archive}: {error}") from None
 
 
 def _over(loaded: Loaded, segments: Iterable[Segment], now: datetime) -> list[Segment]:
@@ -244,11 +295,6 @@ def _before(keep: timedelta | None, now: datetime) -> datetime | None:
 
 
 def _size(loaded: Loaded, name: str) -> int:
-    if name == "HEADS":
+    if worker_of(name) is None:  # HEADS
         return 0
-    path = segment_path(loaded.data / ARCHIVE, name)
-    return path.stat().st_size if path.exists() else 0
-
-
-def _archive(loaded: Loaded) -> Archive:
-    return Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=loaded.config.evidence.segment_limit))
+    return files_of(loaded.archive).size(segment_path(loaded.archive, name)) or 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.config.policies import lane_policies
+from vedette.config.pace_policies import lane_policies
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
 from vedette.core.lanes.lane import CLOSED, condition

@@ -65,7 +65,7 @@ def try_page(
         filters = () if known is None or asked.lister is not None else known.options.filters
     else:
         filters = source_of({"url": url, "filters": filters}, origin="cli").options.filters
-    loaded = _trial(_as_its_source(installation.loaded, known, asked.fetch), asked.scope, asked.headers)
+    loaded = _trial(_as_its_source(installation.loaded, url, known, asked.fetch), asked.scope, asked.headers)
     fetched, extraction, reasons = look(loaded, url)
     steps = filtered(loaded, fetched, filters) if filtered and filters and fetched.body else ()
     return TriedPage(
@@ -91,12 +91,14 @@ def watching_source(installation: Installation, url: str) -> Source | None:
     return None if view is None else view.source
 
 
-def _as_its_source(loaded: Loaded, source: Source | None, tried: dict[str, object]) -> Loaded:
+def _as_its_source(loaded: Loaded, url: str, source: Source | None, tried: dict[str, object]) -> Loaded:
     """Asked with the settings of its source, and with those that are tried."""
     own = {} if source is None else dict(source_keys.keys_of(source).get("fetch", {}))
     said = {**own, **tried}
     if not said:
         return loaded
+    if tried:
+        source_of({"url": url, "fetch": tried}, origin="cli")  # says what is wrong with it
     whole = {**loaded.config.fetch.model_dump(exclude_none=True), **said}
     section = source_keys.fetch_section(whole)
     return loaded.model_copy(update={"config": loaded.config.model_copy(update={"fetch": section})})

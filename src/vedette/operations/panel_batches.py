@@ -61,6 +61,35 @@ def batch_status(installation: Installation, batch: str | None = None) -> BatchV
         return store.view(batch_of(store, batch))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchPage:
+    """A batch, the one before it, and what was said of one domain in it: by prompt, one answer of each model."""
+
+    view: BatchView
+    before: BatchId | None
+    domain: str = ""
+    models: tuple[str, ...] = ()
+    prompts: tuple[tuple[str, tuple[dict[str, Any] | None, ...]], ...] = ()
+
+
+def batch_page(installation: Installation, batch: str | None = None, domain: str = "") -> BatchPage:
+    """InputError: this is no domain.  VedetteError: there is no batch."""
+    with panel_tables(installation) as store:
+        view = store.view(batch_of(store, batch))
+        before = store.batch_before(view.batch.id)
+    if not domain.strip():
+        return BatchPage(view=view, before=before)
+    found = domain_answers(installation, domain, batch=view.batch.id)
+    models = tuple(sorted({row["model"] for row in found.rows}))
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in found.rows:
+        if row["repeat"] == 0 or (row["prompt_type"], row["model"]) not in first:
+            first[row["prompt_type"], row["model"]] = row
+    kinds = sorted({kind for kind, _ in first})
+    prompts = tuple((kind, tuple(first.get((kind, model)) for model in models)) for kind in kinds)
+    return BatchPage(view=view, before=before, domain=found.domain, models=models, prompts=prompts)
+
+
 def stop_batches(installation: Installation, batch: str | None = None, *, every: bool = False) -> int:
     """No new call starts in this batch, the last one or every one; gives how many were running."""
     with panel_tables(installation) as store:

@@ -16,7 +16,8 @@ from itertools import groupby
 from vedette.app.open_store import screened
 from vedette.app.run import Ended, RunRequest, run_engine
 from vedette.config.model import Loaded
-from vedette.config.policies import fetch_settings, lane_policies
+from vedette.config.pace_policies import lane_policies
+from vedette.config.policies import fetch_settings
 from vedette.contracts.change import Block
 from vedette.contracts.documents import Document
 from vedette.contracts.errors import InputError

@@ -6,6 +6,7 @@ Pieces are indexed behind the looks: by the server as long as it runs, and by wh
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -16,7 +17,8 @@ from vedette.core.text.snippets import Part, Term, snippet, terms_of
 from vedette.operations.evidence import text_of
 from vedette.operations.installation import Installation
 from vedette.store.queries import Queries
-from vedette.store.text_index import IndexedText, opened
+from vedette.store.text_index import IndexedText, TextIndex, opened
+from vedette.store.text_index_postgres import PostgresTextIndex
 from vedette.store.views import EvidenceView
 
 AT_ONCE = 50  # pieces of one transaction
@@ -49,7 +51,7 @@ class Indexed:
 def search(installation: Installation, typed: str, *, limit: int, after: int | None = None) -> SearchPage:
     """Pages that say all of it, the one that was seen last first."""
     terms = _terms(typed)
-    with opened(installation.loaded.data, _file(installation)) as index, installation.queries() as queries:
+    with _opened(installation) as index, installation.queries() as queries:
         found = index.find(terms, before=after, most=limit * MOST_READ)
         by_watch: dict[int, tuple[EvidenceView, int]] = {}
         last = after
@@ -74,7 +76,7 @@ def index_evidence(
     progress: Callable[[int, int], None] = lambda done, whole: None,
 ) -> Indexed:
     """Takes in what is not in the index, newest first, for so long; None: all of it.  What expired goes."""
-    with opened(installation.loaded.data, _file(installation)) as index, installation.queries() as queries:
+    with _opened(installation) as index, installation.queries() as queries:
         watch, added, dropped = installation.clock.stopwatch(), 0, 0
         while some := index.drop_gone():
             dropped += some
@@ -89,18 +91,18 @@ def index_evidence(
 
 def count_waiting(installation: Installation) -> int:
     """Pieces that are not in the index yet."""
-    with opened(installation.loaded.data, _file(installation)) as index:
+    with _opened(installation) as index:
         return index.count_missing()
 
 
-def _file(installation: Installation) -> Path:
-    """The index is a file beside a store in a file."""
+def _opened(installation: Installation) -> closing[TextIndex] | closing[PostgresTextIndex]:
+    """The index is a file beside a store in a file, and a table beside one on a server."""
     place = installation.store()
-    if not isinstance(place, Path):
-        raise InputError(
-            "full-text search is not there for a store on PostgreSQL yet; its text is in the archive"
-        )
-    return place
+    return (
+        opened(installation.loaded.data, place)
+        if isinstance(place, Path)
+        else closing(PostgresTextIndex(place))
+    )
 
 
 def search_json(found: SearchPage, waiting: int) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
-from vedette.config.policies import objectives, rooms, schedule_policy
+from vedette.config.pace_policies import objectives, rooms, schedule_policy
 from vedette.config.rules import in_force, read_rules
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.watch import Decision

@@ -12,8 +12,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from vedette.config.credentials import missing_variables
 from vedette.config.policies import another_id, classifier, fetch_settings, sources_of
-from vedette.contracts.errors import InputError, RefusedError
+from vedette.contracts.errors import ConfigError, InputError, RefusedError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.sql_connection import SqlConnection
@@ -181,6 +182,25 @@ def note_source(installation: Installation, what: str, words: str) -> SourceOrde
     return _ordered(installation, what, partial(operator.note_source, words=words), finds=True)
 
 
+def group_source(installation: Installation, what: str, words: str) -> SourceOrdered:
+    """The groups (tags) that a source is in, parted by commas; empty: in none."""
+    names = tuple(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
+    source_of(
+        {"url": "https://example.org/", "tags": list(names)}, origin="cli"
+    )  # says what is wrong with a name
+    if what in {str(one.id) for one in sources_of(installation.loaded.config)}:
+        raise RefusedError(f"--groups: source {what} stands in vedette.yaml; write its `tags` there")
+    return _ordered(installation, what, partial(operator.group_source, tags=names))
+
+
+def groups(installation: Installation) -> tuple[str, ...]:
+    """All that sources are in, by name."""
+    if not installation.has_store:
+        return ()
+    with installation.queries() as queries:
+        return tuple(sorted({tag for tags in queries.tags().values() for tag in tags}))
+
+
 def _all_sources(installation: Installation) -> list[SourceView]:
     found = views_not_taken_in(installation)
     if not found or installation.has_store:
@@ -341,9 +361,7 @@ def _warnings(installation: Installation, url: str, source: Source) -> list[str]
     words = []
     if "@" in url.partition("//")[2].partition("/")[0]:
         words.append("the user name and password in the URL are not kept; use --basic-auth USER:env:NAME")
-    refused = _refused_address(installation, source)
-    if refused:
-        words.append(refused)
+    words += filter(None, (_missing_variable(source), _refused_address(installation, source)))
     if source.options.requires_headless:
         from vedette.fetch.browser import find_browser  # aiohttp and asyncio: 0.19 s that few additions need
 
@@ -353,12 +371,23 @@ def _warnings(installation: Installation, url: str, source: Source) -> list[str]
     return words
 
 
+def _missing_variable(source: Source) -> str:
+    """Said now; the engine may have what this shell has not."""
+    missing = missing_variables(dict(source.fetch))
+    names = " and ".join(missing)
+    words = "set it where `vedette run` or `serve` starts; until then nothing is asked (outcome bad_settings)"
+    return f"the environment variable {names} is not set here; {words}" if missing else ""
+
+
 def _refused_address(installation: Installation, source: Source) -> str:
     """An address that the guard will not connect to, said now and not after the first run."""
     host, parts = host_of(source.url), urlsplit(source.url)
     if not host.replace(".", "").isdigit() and ":" not in host:
         return ""
-    settings = fetch_settings(installation.loaded.config, source)
+    try:
+        settings = fetch_settings(installation.loaded.config, source)
+    except ConfigError:  # a variable that is not set here was told of
+        return ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     reason = Guard(settings.allow_networks, settings.allow_ports).refuses(host.strip("[]"), port)
     if reason is None:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from vedette.config.model import Loaded
-from vedette.config.policies import sources_of
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState, Visit, Watch
-from vedette.contracts.words import ChangeId, EvidenceId, VisitId, WatchId
+from vedette.contracts.words import ChangeId, EvidenceId, Risk, VisitId, WatchId
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import host_of, watch_id
@@ -25,7 +25,7 @@ from vedette.store.rows import opt_iso, to_ms
 from vedette.store.views import ChangeFilter, EvidenceView, SourceView, WatchFilter, WatchLine
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class WatchList:
     watches: tuple[WatchLine, ...]
     total: int  # that fit, shown or not
@@ -33,14 +33,16 @@ class WatchList:
     resting: Mapping[str, Source]  # by its id, every source that is paused or muted
     now: datetime
 
-    def is_paused(self, watch: WatchLine) -> bool:
-        source = self.resting.get(watch.source)
-        return source is not None and not source.is_active
+    @cached_property
+    def paused(self) -> frozenset[str]:
+        """The sources that are."""
+        return frozenset(name for name, source in self.resting.items() if not source.is_active)
 
-    def is_muted(self, watch: WatchLine) -> bool:
-        source = self.resting.get(watch.source)
-        until = None if source is None else source.muted_until
-        return until is not None and until > self.now
+    @cached_property
+    def muted(self) -> frozenset[str]:
+        """The sources that are."""
+        until = ((name, source.muted_until) for name, source in self.resting.items())
+        return frozenset(name for name, end in until if end is not None and end > self.now)
 
     @property
     def unseen(self) -> list[WatchLine]:
@@ -98,6 +100,8 @@ def is_unseen(watch: WatchLine) -> bool:
 def watches_json(found: WatchList) -> list[dict[str, object]]:
     """All at once: a list of all watches has tens of thousands."""
     why = {outcome.value: "" if outcome in SEEN else said.words for outcome, said in MEANING.items()}
+    risks = {risk.value: risk.name for risk in Risk}
+    paused, muted = found.paused, found.muted
     return [
         {
             "url": watch.url,
@@ -106,14 +110,14 @@ def watches_json(found: WatchList) -> list[dict[str, object]]:
             "lister": watch.lister,
             "node_type": watch.node_type,
             "role": watch.node_role,
-            "risk": watch.risk.name,
+            "risk": risks[watch.rank],
             "velocity": watch.velocity,
             "interval": float(watch.interval_s),
             "every": source.every if source else None,
             "scrape_frequency": source.scrape_frequency if source else None,
             "due_at": opt_iso(watch.due_ms),
-            "is_paused": found.is_paused(watch),
-            "is_muted": found.is_muted(watch),
+            "is_paused": watch.source in paused,
+            "is_muted": watch.source in muted,
             "outcome": watch.outcome or None,
             "why": why[watch.outcome] if watch.outcome else "",
             "last_visit_at": opt_iso(watch.visited_ms),
@@ -204,7 +208,7 @@ def not_taken_in(installation: Installation) -> list[Source]:
     config = installation.loaded.config
     if not config.sources:
         return []  # at no cost, for every verb asks
-    written = list(sources_of(config))
+    written = installation.written_sources()
     if not installation.has_store:
         return written
     with installation.queries() as queries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from vedette.config.policies import lane_policies
+from vedette.config.pace_policies import lane_policies
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import Outcome, WatchId

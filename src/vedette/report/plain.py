@@ -48,12 +48,18 @@ def shown_page(text: str) -> str:
 
 def dump(value: object, *, indent: int | None = None) -> str:
     """JSON that is safe to print: what a terminal could obey, or a reader could split at, is escaped."""
-    return safe_json(_indented(value, indent) if indent else _encoded(value))
+    return safe_json(_indented(value, indent).decode(errors="surrogatepass") if indent else _encoded(value))
+
+
+def document(value: object) -> bytes:
+    """The same with indents, as the bytes that go out: of a long list every copy costs as much as making it."""
+    data = _indented(value, 2)
+    return data if _is_shown(data) else safe_json(data.decode(errors="surrogatepass")).encode()
 
 
 def safe_json(text: str) -> str:
     """Escapes inside the strings of a JSON text.  Line ends between values stay."""
-    if _is_shown(text):
+    if _is_shown(text.encode(errors="surrogatepass")):
         return text
     return _OBEYED_IN_JSON.sub(lambda found: _json_escape(found[0]), text)
 
@@ -117,11 +123,10 @@ def about(at: datetime | None, now: datetime) -> str:
     return f"in {words}" if at > now else f"{words} ago"
 
 
-def _is_shown(text: str) -> bool:
-    """True where a terminal shows every character.  Nearly all text is ASCII, and that check costs a fifth."""
-    if text.isascii():
-        return not text.encode().translate(None, _SHOWN)
-    return text.replace("\n", "").isprintable()
+def _is_shown(utf8: bytes) -> bool:
+    """True where a terminal shows every character.  Nearly all is ASCII; only what is left of it is looked at."""
+    rest = utf8.translate(None, _SHOWN)
+    return not rest or rest.decode(errors="surrogatepass").isprintable()
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -141,14 +146,14 @@ def _encoded(value: object, indent: int | None = None) -> str:
     return json.dumps(value, ensure_ascii=False, indent=indent, default=_jsonable)
 
 
-def _indented(value: object, indent: int) -> str:
+def _indented(value: object, indent: int) -> bytes:
     """The standard library indents in Python, at many times the cost: that is left for what is no UTF-8."""
     from pydantic_core import PydanticSerializationError, to_json
 
     try:
-        return to_json(_walked(value), indent=indent, inf_nan_mode="constants").decode()
+        return to_json(_walked(value), indent=indent, inf_nan_mode="constants")
     except (PydanticSerializationError, ValueError):
-        return _encoded(value, indent)
+        return _encoded(value, indent).encode(errors="surrogatepass")
 
 
 def _walked(value: Any) -> Any:

@@ -67,6 +67,11 @@ class TriedPage:
     def has_content(self) -> bool:
         return MEANING[self.fetched.outcome].has_content
 
+    @property
+    def is_unmatched(self) -> bool:
+        """True where its filters leave nothing of it."""
+        return any(one.problem for one in self.steps)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobotsAnswer:
@@ -97,17 +102,18 @@ def tried_lines(tried: TriedPage, *, whole: bool) -> list[Line]:
 
 
 def _step_json(one: StepLeft) -> dict[str, object]:
-    number = {"number": one.number} if one.number else {}
-    return {"step": one.step, "lines": list(one.lines), "problem": one.problem, **number}
+    now = {"now": one.now} if one.now else {}
+    return {"step": one.step, "lines": list(one.lines), "problem": one.problem, **now}
 
 
 def _step_lines(one: StepLeft, *, whole: bool) -> list[Line]:
     """What a step leaves."""
     head = line(("dim", "  filter    "), quoted(one.step, "mark"))
     if one.problem:
-        return [head, line(("warn", "    leaves nothing: "), quoted(one.problem))]
-    if one.number:
-        return [head, line(("dim", "    looks at "), quoted(one.number))]
+        ends = line(("dim", "    a run would end this look as filter_unmatched, and tell no change"))
+        return [head, line(("warn", "    leaves nothing: "), quoted(one.problem)), ends]
+    if one.now:
+        return [head, line(("dim", "    "), quoted(one.now))]
     shown = one.lines if whole else one.lines[:STEP_LINES]
     told = [head, line(("dim", f"    leaves {count(len(one.lines), 'line')}"))]
     told += [line(("dim", "    | "), quoted(text, limit=0 if whole else WIDTH)) for text in shown]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC
+from typing import TYPE_CHECKING
 
-from vedette.contracts.documents import Artifact
-from vedette.contracts.jobs import ParkedJob
-from vedette.contracts.source import ActMetadata
-from vedette.contracts.verdict import Verdict
-from vedette.contracts.watch import Parked, Visit
-from vedette.contracts.words import ChangeId, VisitId
 from vedette.report.plain import count
+
+if TYPE_CHECKING:  # a list of looks need not load jobs and verdicts
+    from vedette.contracts.documents import Artifact
+    from vedette.contracts.jobs import ParkedJob
+    from vedette.contracts.source import ActMetadata
+    from vedette.contracts.verdict import Verdict
+    from vedette.contracts.watch import Parked, Visit
+    from vedette.contracts.words import ChangeId, VisitId
 
 
 def verdict_words(verdict: Verdict) -> str:

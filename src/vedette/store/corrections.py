@@ -42,6 +42,7 @@ def take_effect(db: SqlConnection, settings: Mapping[str, str], *, now: datetime
     row = db.execute(_LAST_RULES).fetchone()
     if row is None:
         return 0
+    free = _try_settings(db, now=now)
     before = json.loads(row[0]).get(SETTINGS)
     names = {*settings, *(before or ())}
     changed = {name for name in names if before is None or before.get(name) != settings.get(name)}
@@ -50,15 +51,27 @@ def take_effect(db: SqlConnection, settings: Mapping[str, str], *, now: datetime
     is_read_anew = ADMISSION in changed
     changed &= ALL_SETTINGS
     if not changed and not is_read_anew:
-        return 0
+        return free
     sources = [read_source(one)[0] for one in db.execute(sql.SOURCES).fetchall()]
     for source in sources if is_read_anew else ():
         if source.options.include or source.options.url_pattern:
             reread(db, source.id, now=now)
-    return sum(
+    return free + sum(
         heal(db, source.id, healed_by(changed - ({*dict(source.fetch)} - _EVERYWHERE)), now=now)
         for source in sources
     )
+
+
+def _try_settings(db: SqlConnection, *, now: datetime) -> int:
+    """Sources that name a variable and could not use their settings are tried at every start: it may be set now.
+
+    It costs the far end nothing, and no digest tells of the variables that sources of the store name.
+    """
+    outcome = Outcome.BAD_SETTINGS
+    query = "SELECT DISTINCT s.id FROM parked p JOIN watches w ON w.id = p.watch_id JOIN sources s"
+    query += " ON s.id = w.source_id WHERE p.outcome = ? AND s.fetch LIKE '%env:%'"
+    rows = db.execute(query, (outcome.value,)).fetchall()
+    return sum(heal(db, SourceId(one), (outcome,), now=now) for (one,) in rows)
 
 
 _EVERYWHERE = {"headers", "ca_file"}  # their digests cover what the sources set for themselves

@@ -25,31 +25,39 @@ from vedette.contracts.words import Risk, SourceId, WatchId
 from vedette.core.oddness.figure_bytes import pack_figures, unpack_figures
 from vedette.store.connection import in_parts, marks
 from vedette.store.finding_rows import packed_ids
+from vedette.store.hunt_line_rows import LineReader, line_statements
 from vedette.store.row_columns import HUNT_COLUMNS, YIELD_COLUMNS, reader
 from vedette.store.rows import from_ms, opt_at, opt_ms, to_ms
 from vedette.store.statements import NOTHING, insert, looked_at, upsert
 
 # Open: found and never looked at.  What its source's pause put to rest, nobody chooses.
-NEW_PROSPECT = insert("prospects", ["watch_id"], conflict=NOTHING)
-CHOOSE_PROSPECT = "UPDATE prospects SET chosen_at = ? WHERE watch_id = ?"
-CHOOSE_WATCH = f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND {looked_at}"
+NEW_PROSPECT = insert("prospects", ["watch_id", "place"], conflict=NOTHING)
+OPEN_PROSPECT = "UPDATE prospects SET seed = ?, words = ? WHERE watch_id = ? AND seed IS NULL"
+CHOOSE_WATCH = (
+    f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND merged_into IS NULL AND {looked_at}"
+)
 END_PROSPECT = "DELETE FROM prospects WHERE watch_id = ?"
-REOPEN = insert("prospects", ["watch_id", "not_before"], conflict=NOTHING)
+REOPEN = insert("prospects", ["watch_id", "not_before", "place", "seed"], conflict=NOTHING)
 # Not by a page of its own place: whoever links to himself proves nothing.
 PULL = (
     "UPDATE prospects SET pull = (SELECT MAX(v) FROM (SELECT pull AS v UNION ALL SELECT ?) AS two) "
     "WHERE watch_id = ? AND chosen_at IS NULL "
     "AND COALESCE(place, '') NOT LIKE '%' || ? || '/%'"
 )
-PLACE = "UPDATE prospects SET place = ? WHERE watch_id = ?"
 SAVE_YIELD = upsert("yields", YIELD_COLUMNS, "place")
 SAVE_HUNT = upsert("hunts", HUNT_COLUMNS, "id")
 HUNT = f"SELECT {', '.join(HUNT_COLUMNS)} FROM hunts WHERE id = 1"
 YIELDS_BY_PLACE = f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place IN ({{marks}})"
-PROSPECTS_BY_ID = "SELECT watch_id, pull FROM prospects WHERE watch_id IN ({marks})"
+PROSPECTS_BY_ID = "SELECT watch_id, pull, COALESCE(seed, '') FROM prospects WHERE watch_id IN ({marks})"
+RICH_PLACES = (
+    f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE found > 0 AND place LIKE '%/%' "
+    "AND place NOT LIKE 'seed:%' AND place NOT LIKE 'word:%'"
+)
 _OPEN = (
-    "SELECT w.id, w.url, w.risk, w.source_id, p.pull FROM prospects p {by}JOIN watches w ON w.id = p.watch_id "
-    "JOIN sources s ON s.id = w.source_id WHERE {which} AND p.chosen_at IS NULL AND w.due_at IS NULL "
+    "SELECT w.id, w.url, w.risk, p.seed, p.pull, COALESCE(p.words, '') FROM prospects p {by}"
+    "JOIN watches w ON w.id = p.watch_id "
+    "JOIN sources s ON s.id = w.source_id WHERE {which} AND p.seed IS NOT NULL AND p.chosen_at IS NULL "
+    "AND w.due_at IS NULL "
     "AND (p.not_before IS NULL OR p.not_before <= ?) "
     "AND w.merged_into IS NULL AND s.is_active AND s.paused_at IS NULL {pick}ORDER BY {order} LIMIT ?"
 )
@@ -63,12 +71,13 @@ RELEASE = (
     f"AND due_at IS NULL AND merged_into IS NULL AND {looked_at} AND source_id NOT IN ({{marks}})"
 )
 END_RELEASED = (
-    "DELETE FROM prospects WHERE EXISTS (SELECT 1 FROM watches w WHERE w.id = prospects.watch_id "
+    "DELETE FROM {table} WHERE EXISTS (SELECT 1 FROM watches w WHERE w.id = {table}.watch_id "
     "AND w.source_id NOT IN ({marks}))"
 )
 BEST_HOSTS = (
     f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place <> '' AND place NOT LIKE '%/%' "
-    "AND place NOT LIKE 'seed:%' AND place <> 'link:' ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
+    "AND place NOT LIKE 'seed:%' AND place NOT LIKE 'word:%' AND place <> 'link:' "
+    "ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
 )
 SEEDS = (
     f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place LIKE 'seed:%' "
@@ -103,16 +112,18 @@ _ODD = (
 )
 ALL = 2**31  # rows: no limit
 Statements = list[tuple[str, list[tuple[Any, ...]]]]
-_read_state = reader(HuntState, HUNT_COLUMNS, number="number", empty_at=("empty_at", opt_at), after="after")
+_read_state = reader(
+    HuntState, HUNT_COLUMNS, number="number", empty_at=("empty_at", opt_at), after="after", turn="turn",
+    learned="learned", weighed="weighed",
+)  # fmt: skip
 
 
-class HuntReader:
+class HuntReader(LineReader):
     """What a hunt reads.  Implements the `HuntSide` of the engine."""
 
     def __init__(self, db: SqlConnection, pick: str = "") -> None:
         """`pick`: SQL about the watch `w`, of a run that looks at a part only."""
-        self._db = db
-        self._pick = f"AND {pick} " if pick else ""
+        super().__init__(db, f"AND {pick} " if pick else "")
         self._waiting = _WAITING.format(pick=self._pick)
 
     def state(self) -> HuntState:
@@ -123,9 +134,14 @@ class HuntReader:
         """Of those that were ever looked at."""
         return {place: HuntRecord(*rest) for place, *rest in in_parts(self._db, YIELDS_BY_PLACE, places)}
 
-    def prospects(self, watches: Sequence[WatchId]) -> dict[WatchId, float]:
-        """Which of these a hunt found and has not seen, and how odd the best page is that links there."""
-        return {WatchId(watch): pull for watch, pull in in_parts(self._db, PROSPECTS_BY_ID, watches)}
+    def rich(self) -> dict[str, HuntRecord]:
+        """Neighbourhoods in which something was found."""
+        return {place: HuntRecord(*rest) for place, *rest in self._db.execute(RICH_PLACES)}
+
+    def prospects(self, watches: Sequence[WatchId]) -> dict[WatchId, tuple[float, SourceId]]:
+        """Which of these a hunt found and has not seen, how odd the best page is that links there, and their seed."""
+        rows = in_parts(self._db, PROSPECTS_BY_ID, watches)
+        return {WatchId(watch): (pull, SourceId(seed)) for watch, pull, seed in rows}
 
     def open(self, after: int, most: int, *, now: datetime) -> list[Open]:
         """What may be chosen, with ids above `after`, in order.  Ids are hashes: any stretch is a fair sample."""
@@ -210,14 +226,16 @@ class HuntReader:
         query = _OPEN.format(by=by, which=which, order=order, pick=self._pick)
         rows = self._db.execute(query, given)
         return [
-            Open(WatchId(i), url, Risk(risk), SourceId(source), pull) for i, url, risk, source, pull in rows
+            Open(WatchId(i), url, Risk(risk), SourceId(source), pull, tuple(words.split()))
+            for i, url, risk, source, pull, words in rows
         ]
 
 
 def release(db: SqlConnection, hunting: Sequence[SourceId], *, now: datetime) -> int:
     """What other sources left open, because they do not hunt any more, is due.  Gives how many."""
     due = db.execute(RELEASE.format(marks=marks(hunting)), (to_ms(now), *hunting)).rowcount
-    db.execute(END_RELEASED.format(marks=marks(hunting)), hunting)
+    for table in ("prospects", "hunt_looks"):
+        db.execute(END_RELEASED.format(table=table, marks=marks(hunting)), hunting)
     return due
 
 
@@ -225,19 +243,24 @@ def hunt_statements(rows: HuntRows) -> Statements:
     """After the watches of the group were written and moved."""
     state, background = rows.state, rows.background
     return [
-        (NEW_PROSPECT, [(watch,) for watch in rows.opened]),
-        (PLACE, [(place, watch) for watch, place in rows.places]),
+        *line_statements(rows),  # what was chosen is not pulled any more
+        (CHOOSE_WATCH, [(to_ms(one.at), one.watch) for one in (*rows.chosen, *rows.revisits)]),
+        (NEW_PROSPECT, list(rows.found)),
         (END_PROSPECT, [(watch,) for watch in rows.ended]),
-        (REOPEN, [(watch, to_ms(at)) for watch, at in rows.reopened]),
+        (REOPEN, [(watch, to_ms(at), place, seed) for watch, at, place, seed in rows.reopened]),
+        (OPEN_PROSPECT, [(seed, " ".join(words), watch) for watch, seed, words in rows.opened]),
         (PULL, [(pull, watch, place) for watch, pull, place in rows.pulls]),
-        (CHOOSE_PROSPECT, [(to_ms(one.at), one.watch) for one in rows.chosen]),
-        (CHOOSE_WATCH, [(to_ms(one.at), one.watch) for one in rows.chosen]),
         (SAVE_YIELD, [(place, *record) for place, record in rows.yields]),
-        (SAVE_HUNT, [] if state is None else [(1, state.number, opt_ms(state.empty_at), state.after)]),
+        (SAVE_HUNT, [] if state is None else [_state_row(state)]),
         *odd_statements(rows.odd),
         (SAVE_LINKS, [(watch, packed_ids(targets)) for watch, targets in rows.links]),
         (SAVE_BACKGROUND, [] if background is None else [(1, *background)]),
     ]
+
+
+def _state_row(state: HuntState) -> tuple[Any, ...]:
+    empty_at = opt_ms(state.empty_at)
+    return 1, state.number, empty_at, state.after, state.turn, state.learned, state.weighed
 
 
 def odd_statements(pages: Sequence[OddPage]) -> Statements:

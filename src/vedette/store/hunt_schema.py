@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, LargeBinary, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Float, LargeBinary, String, Table, Text
 
 from vedette.store import access_schema, schema
 
 metadata = access_schema.metadata  # of the stream and of these
 Id = schema.Id
 
+hunt_looks = Table(  # looks that a hunt ordered and has not learned from, in its order
+    "hunt_looks",
+    metadata,
+    Column("turn", Id, primary_key=True, autoincrement=False),
+    Column("watch_id", Id, nullable=False, unique=True),
+    Column("url", Text, nullable=False),
+    Column("seed", String, nullable=False),
+    Column("pull", Float, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("is_prospect", Boolean, nullable=False),  # false: a seed
+    Column("facts", Text),  # what the look came to; null: it has not ended
+    Column("figures", LargeBinary),  # of the page that came
+)
+
 odd_pages = Table(  # what hunts looked at: figures, features with what they were made from, score
     "odd_pages",
     metadata,
     Column("watch_id", Id, primary_key=True, autoincrement=False),
-    Column("number", BigInteger, nullable=False, unique=True),  # the order in which looks were settled
+    Column("number", BigInteger, nullable=False, unique=True),  # the order in which looks were learned from
     Column("url", Text, nullable=False),
     Column("place", Text, nullable=False),
     Column("source_id", String, nullable=False),

@@ -159,7 +159,7 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
     return {tuple(column or "" for (column,) in db.execute(query, (name,)).fetchall()) for name in names}
 
 
-HEAD = "0020"  # newest revision under migrations/versions
+HEAD = "0024"  # newest revision under migrations/versions
 COPYING = (
     "copying"  # instead of a revision: rows are being copied into the store, and not all of them are there
 )
@@ -368,10 +368,9 @@ def _mend(connection: Connection, db: sqlite3.Connection) -> None:
 
 
 def run_revisions(connection: Connection) -> None:
-    from alembic import command
-    from alembic.config import Config as AlembicConfig
+    from alembic import command, config
 
-    settings = AlembicConfig()
+    settings = config.Config()
     settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     settings.attributes["connection"] = connection
     command.upgrade(settings, "head")

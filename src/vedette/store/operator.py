@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import Watch
@@ -32,6 +31,9 @@ from vedette.store.operator_orders import save_lane as save_lane
 from vedette.store.row_columns import SOURCE_COLUMNS
 from vedette.store.rows import opt_at, read_source, source_row, to_ms, watch_row
 from vedette.store.seal_rows import seal
+
+if TYPE_CHECKING:
+    from vedette.contracts.jobs import SentinelOrder
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]
@@ -157,6 +159,12 @@ def note_source(db: SqlConnection, source: SourceId, *, now: datetime, words: st
     """Words of the operator about it, in place of those that were there."""
     known = _known(db, source)
     _move(db, replace(known, registered=replace(known.registered, note=words)), now=now)
+
+
+def group_source(db: SqlConnection, source: SourceId, *, now: datetime, tags: tuple[str, ...]) -> None:
+    """The groups that it is in, in place of those that it was in."""
+    known = _known(db, source)
+    _move(db, replace(known, registered=replace(known.registered, tags=tags)), now=now)
 
 
 def _move(db: SqlConnection, source: Source, *, now: datetime) -> None:

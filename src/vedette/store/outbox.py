@@ -31,7 +31,7 @@ _COUNT = (
 )
 _WINDOWS = "SELECT DISTINCT due_at FROM outbox WHERE channel = ? AND state = 'digest' AND due_at <= ?"
 _MEMBERS = f"{_READ} WHERE channel = ? AND state = 'digest' AND due_at = ? ORDER BY id"
-_NUMBER = "SELECT COUNT(*), MAX(id) FROM changes WHERE id <= ?"
+_NUMBER = "SELECT number FROM change_numbers WHERE change_id = ?"
 _JOIN = "UPDATE outbox SET state = 'sent', digest_id = ? WHERE notice_id = ? AND channel = ?"
 _SENT = "UPDATE outbox SET state = 'sent', sent_at = ?, attempts = ?, error = '' WHERE notice_id = ? AND channel = ?"
 _LATER = "UPDATE outbox SET due_at = ?, attempts = ?, error = ? WHERE notice_id = ? AND channel = ?"
@@ -92,13 +92,12 @@ class SqliteOutbox:
         self._db.close()
 
     def _numbered(self, message: Message) -> Message:
-        """As `Queries.change_numbers` counts: by then, all changes that came before are stored."""
+        """With the number that `vedette changes` shows and `diff` takes."""
         notice = message.notice
-        change = int(str(notice.facts.get("change", 0)))
-        number, last = self._db.execute(_NUMBER, (change,)).fetchone()
-        if last != change:
+        found = self._db.execute(_NUMBER, (int(str(notice.facts.get("change", 0))),)).fetchone()
+        if found is None:
             return message
-        return replace(message, notice=replace(notice, facts={**notice.facts, "number": number}))
+        return replace(message, notice=replace(notice, facts={**notice.facts, "number": found[0]}))
 
     def _write(self, statement: str, *values: Any) -> None:
         with transaction(self._db, self._path) as db:

@@ -27,10 +27,8 @@ BUSY_MS = 15_000
 ENDING_MS = 1_000  # until a session that was closed is gone
 CONNECT_S = 10
 OLDEST = 13  # major version of the server
-WRITERS, ENGINE = (
-    0x76656474,
-    0x76656475,
-)  # classes of our advisory locks: a transaction that writes, a whole run
+# Classes of our advisory locks: a transaction that writes, a whole run, a series of archive files.
+WRITERS, ENGINE, SERIES = 0x76656474, 0x76656475, 0x76656476
 _LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
 # Transactions as the store begins them.  The lock is what BEGIN IMMEDIATE is in SQLite.
 _BEGINS = {
@@ -102,6 +100,8 @@ class PostgresConnection:
         self._read_only = read_only
         self._names = names
         self._is_engine = False
+        self._is_shared = False
+        self._series = 0  # number of the series of archive files that is ours; 0: none
         self._db = self._opened()
 
     @classmethod
@@ -160,10 +160,24 @@ class PostgresConnection:
     def close(self) -> None:
         self._db.close()
 
-    def take_engine_lock(self) -> None:
-        """One engine per store, on whichever machine.  The lock is of this session, and of one that replaces it."""
-        _take_engine_lock(self._db, self._address)
-        self._is_engine = True
+    def take_engine_lock(self, *, shared: bool = False) -> None:
+        """One engine per store, on whichever machine, or any number of those that share it.
+
+        The lock is of this session, and of one that replaces it.
+        """
+        _take_engine_lock(self._db, self._address, shared=shared)
+        self._is_engine, self._is_shared = True, shared
+
+    def take_series(self, number: int) -> bool:
+        """The series of archive files with this number is ours until the session ends; False: it is another's."""
+        is_ours = _take_series(self._db, number)
+        self._series = number if is_ours else self._series
+        return is_ours
+
+    def leave_series(self) -> None:
+        if self._series:
+            self._db.execute(_plain(f"SELECT pg_advisory_unlock({_series_key(self._series)})"))
+            self._series = 0
 
     def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
         db = open_session(self._address)
@@ -173,7 +187,13 @@ class PostgresConnection:
         if self._names:
             db.row_factory = _named
         if self._is_engine:
-            _take_engine_lock(db, self._address)
+            _take_engine_lock(db, self._address, shared=self._is_shared)
+        if self._series and not _take_series(db, self._series):
+            db.close()
+            raise RefusedError(
+                f"while {self._address} was away, another worker took the archive files w{self._series} over; "
+                "nothing acknowledged is lost, start this worker again"
+            )
         return db
 
 
@@ -202,11 +222,14 @@ def with_our_types(db: psycopg.Connection[tuple[Any, ...]]) -> psycopg.Connectio
     return db
 
 
-def _take_engine_lock(db: psycopg.Connection[tuple[Any, ...]], address: PostgresAddress) -> None:
+def _take_engine_lock(
+    db: psycopg.Connection[tuple[Any, ...]], address: PostgresAddress, *, shared: bool = False
+) -> None:
     """A session that has just been closed still has its lock for a moment."""
+    how = "pg_advisory_lock_shared" if shared else "pg_advisory_lock"
     try:
         db.execute(_plain(f"SET lock_timeout = {ENDING_MS}"))
-        db.execute(_plain(f"SELECT pg_advisory_lock({ENGINE}, hashtext(current_schema()))"))
+        db.execute(_plain(f"SELECT {how}({ENGINE}, hashtext(current_schema()))"))
     except errors.LockNotAvailable:
         holder = db.execute(_plain(_HOLDER)).fetchone()
         raise RefusedError(
@@ -214,6 +237,15 @@ def _take_engine_lock(db: psycopg.Connection[tuple[Any, ...]], address: Postgres
         ) from None
     finally:
         db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
+
+
+def _take_series(db: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+    row = db.execute(_plain(f"SELECT pg_try_advisory_lock({_series_key(number)})")).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _series_key(number: int) -> str:
+    return f"{SERIES}, hashtext(current_schema() || '/{number:d}')"
 
 
 def _who() -> str:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vedette.contracts.sql_connection import SqlConnection
+from vedette.contracts.words import LaneKey
 from vedette.core.lanes.outcomes import SEEN
 from vedette.store.connection import marks
-from vedette.store.rows import from_ms, to_ms
+from vedette.store.rows import from_ms, lane_id, to_ms
 
 _SEEN = tuple(outcome.value for outcome in SEEN)
 _SPANS = (
@@ -96,6 +97,33 @@ def receipts(db: SqlConnection, *, since: datetime) -> list[Receipt]:
             last_at=from_ms(last),
         )
         for lane, looks, throttled, refused, gap, size, last in db.execute(_RECEIPTS, (to_ms(since),))
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedOnce:
+    """One request that a host saw."""
+
+    at: datetime
+    url: str
+    outcome: str
+    status: int | None
+    took_ms: int
+    received: int
+
+
+_ASKED = (
+    "SELECT v.at, v.url, v.outcome, v.status, v.took_ms, v.wire_bytes FROM visits v "
+    "JOIN watches w ON w.id = v.watch_id WHERE v.at >= ? AND w.lane_id = ? ORDER BY v.at DESC LIMIT ?"
+)
+
+
+def asked_of(db: SqlConnection, lane: LaneKey, *, since: datetime, most: int) -> list[AskedOnce]:
+    """What the host of a lane was asked, newest first."""
+    rows = db.execute(_ASKED, (to_ms(since), lane_id(lane), most))
+    return [
+        AskedOnce(at=from_ms(at), url=url, outcome=outcome, status=status, took_ms=took, received=size or 0)
+        for at, url, outcome, status, took, size in rows
     ]
 
 

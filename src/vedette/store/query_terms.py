@@ -15,6 +15,7 @@ from vedette.store.rows import lane_id, to_ms
 
 _T = TypeVar("_T")
 _WATCHES = "SELECT id FROM watches"
+MARKS = ("useful", "noise")  # what people say of a change
 
 
 @dataclass(slots=True)
@@ -105,16 +106,19 @@ def ledger_terms(which: views.LedgerFilter) -> QueryTerms:
 
 def change_terms(which: views.ChangeFilter) -> QueryTerms:
     terms = QueryTerms()
-    if which.since is not None:
-        terms.add("changes.observed_at >= ?", to_ms(which.since))
-    if which.until is not None:
-        terms.add("changes.observed_at < ?", to_ms(which.until))
-    if which.risk is not None:
-        terms.add("watches.risk >= ?", int(which.risk))
+    exactly = (
+        ("changes.observed_at >= ?", which.since and to_ms(which.since)),
+        ("changes.observed_at < ?", which.until and to_ms(which.until)),
+        ("watches.risk >= ?", None if which.risk is None else int(which.risk)),
+        ("changes.watch_id = ?", which.watch),
+    )
+    for part, value in exactly:
+        if value is not None:
+            terms.add(part, value)
     if which.states:
         terms.any_of("+changes.state", [state.value for state in which.states])
-    if which.watch is not None:
-        terms.add("changes.watch_id = ?", which.watch)
+    if which.mark is not None:
+        terms.add(*_marked(which.mark))
     if which.source is not None:
         terms.add(f"changes.watch_id IN ({_WATCHES} WHERE source_id = ?)", which.source)
     if which.sources is not None:
@@ -128,6 +132,12 @@ def change_terms(which: views.ChangeFilter) -> QueryTerms:
         at, number = which.after
         terms.add("changes.observed_at <= ? AND (changes.observed_at < ? OR changes.id > ?)", at, at, number)
     return terms
+
+
+def _marked(word: str) -> tuple[str, ...]:
+    if word in MARKS:
+        return "changes.id IN (SELECT change_id FROM change_marks WHERE word = ?)", word
+    return ("NOT EXISTS (SELECT 1 FROM change_marks WHERE change_id = changes.id)",)
 
 
 def limit(most: int) -> str:

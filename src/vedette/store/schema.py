@@ -255,6 +255,15 @@ change_numbers = Table(  # what people call a change by: given once, in the orde
     Column("change_id", BigInteger, nullable=False, unique=True),
 )
 
+change_marks = Table(  # what people say of a change
+    "change_marks",
+    metadata,
+    Column("change_id", Id, primary_key=True, autoincrement=False),
+    Column("word", String, nullable=False, index=True),  # useful | noise
+    Column("who", String, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
 ledger = Table(
     "ledger",
     metadata,
@@ -407,6 +416,8 @@ prospects = Table(  # found, never looked at, and looked at only if a hunt choos
     Column("pull", Float, nullable=False, server_default="0", index=True),  # the oddness of what links to it
     Column("place", Text, index=True),  # its neighbourhood
     Column("not_before", BigInteger),  # its look failed: open again from then on
+    Column("seed", String),  # the source whose crawl came by it; null: nobody who links to it was judged yet
+    Column("words", Text),  # of the link by which it was opened
 )
 
 yields = Table(  # what first looks of hunts came to
@@ -427,6 +438,11 @@ hunts = Table(  # one row: where the hunt is
     Column("number", BigInteger, nullable=False),  # looks chosen
     Column("empty_at", BigInteger),  # of the bucket of looks per day
     Column("after", BigInteger, nullable=False),  # open ones were read up to this watch
+    Column("turn", BigInteger, nullable=False, server_default="0"),  # looks ordered
+    Column(
+        "learned", BigInteger, nullable=False, server_default="0"
+    ),  # of these, those that were learned from
+    Column("weighed", BigInteger, nullable=False, server_default="-1"),  # `learned` at the last choice
 )
 
 orders = Table(  # words of the operator to an engine that is running in another process

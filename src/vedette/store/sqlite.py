@@ -63,14 +63,15 @@ class StoreLock:
         self._path = path
         self._file: IO[bytes] | None = None
 
-    def take(self, note: str) -> None:
+    def take(self, note: str, *, shared: bool = False) -> None:
+        """`shared`: beside others that share it, and while nobody has it alone."""
         try:
             make_file(self._path)
             file = self._path.open("a+b", buffering=0)
         except OSError as error:
             raise StoreError(f"cannot use {self._path.parent} for data: {error.strerror}") from None
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
             holder = file.read().decode("utf-8", "replace").strip() or "another process"
@@ -135,10 +136,20 @@ class Writer:
     def connection(self) -> SqlConnection:
         return self._db
 
-    def take_lock(self) -> None:
-        """One engine per store.  A file is in a folder whose lock the caller has; a server is asked."""
+    def take_lock(self, *, shared: bool = False) -> None:
+        """One engine per store.  A file is in a folder whose lock the caller has; a server is asked.
+
+        `shared`: any number of engines that each write archive files of their own.  On a server alone.
+        """
         if isinstance(self._path, PostgresAddress):
-            self._db.take_engine_lock()  # type: ignore[attr-defined]
+            self._db.take_engine_lock(shared=shared)  # type: ignore[attr-defined]
+
+    def take_series(self, number: int) -> bool:
+        """The archive files of this number are ours, on whichever machine; False: they are another worker's."""
+        return bool(self._db.take_series(number))  # type: ignore[attr-defined]
+
+    def leave_series(self) -> None:
+        self._db.leave_series()  # type: ignore[attr-defined]
 
     @contextmanager
     def transaction(self) -> Iterator[SqlConnection]:

@@ -97,7 +97,7 @@ class TextIndex:
             self._db.executemany(_ADD, [(number, title, text) for number, _, title, text in rows])
             self._db.executemany(
                 "INSERT INTO texts (id, digest, packed) VALUES (?, ?, ?)",
-                [(number, digest, _packed(title, text)) for number, digest, title, text in rows],
+                [(number, digest, packed(title, text)) for number, digest, title, text in rows],
             )
         return len(rows)
 
@@ -119,10 +119,10 @@ class TextIndex:
     def texts(self, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
         """By id: title and text."""
         rows = in_parts(self._db, "SELECT id, packed FROM texts WHERE id IN ({marks})", ids)
-        return {number: _unpacked(packed) for number, packed in rows}
+        return {number: unpacked(packed) for number, packed in rows}
 
     def _drop(self, known: Sequence[tuple[int, bytes]]) -> None:
-        self._db.executemany(_DROP, [(number, *_unpacked(packed)) for number, packed in known])
+        self._db.executemany(_DROP, [(number, *unpacked(packed)) for number, packed in known])
         self._db.executemany("DELETE FROM texts WHERE id = ?", [(number,) for number, _ in known])
 
     def _writing(self) -> Any:
@@ -150,10 +150,10 @@ def _quoted(term: Term) -> str:
     return f'"{" ".join(term.words)}"{"*" if term.is_prefix else ""}'
 
 
-def _packed(title: str, text: str) -> bytes:
+def packed(title: str, text: str) -> bytes:
     return zlib.compress(f"{title}\0{text}".encode("utf-8", "surrogatepass"), 1)
 
 
-def _unpacked(packed: bytes) -> tuple[str, str]:
+def unpacked(packed: bytes) -> tuple[str, str]:
     title, _, text = zlib.decompress(packed).decode("utf-8", "surrogatepass").partition("\0")
     return title, text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -112,6 +112,7 @@ class ChangeFilter:
     source: str | None = None
     sources: tuple[str, ...] | None = None  # of one of these
     text: str | None = None  # part of the URL, the title or the summary
+    mark: str | None = None  # useful, noise; anything else: what nobody marked
     after: tuple[int, int] | None = None  # time (ms) and id of the last one of the page before
 
 
@@ -137,6 +138,7 @@ class ChangeView:
     risk: Risk
     source: SourceId
     decided_at: datetime | None
+    mark: str = ""  # what people say of it: useful, noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +246,7 @@ def read_change(row: Row) -> ChangeView:
         risk=Risk(row["watch_risk"]),
         source=SourceId(row["watch_source"]),
         decided_at=opt_at(row["decided_at"]),
+        mark=row["mark"],
     )
 
 
@@ -338,3 +341,18 @@ def _decision(part: Mapping[str, Any]) -> Decision:
 
 def _reasons(triples: Any) -> tuple[Reason, ...]:
     return tuple(Reason(code, float(points), note) for code, points, note in triples)
+
+
+def source_view(row: Sequence[Any], watches: int) -> SourceView:
+    source, state = rows.read_source(row)
+    return SourceView(
+        source=source,
+        state=state,
+        created_at=rows.source_made_at(row),
+        watches=watches,
+    )
+
+
+def read_as(lister: str | None) -> ListerKind | None:
+    """How an address is read; nothing as long as that is still to be found out."""
+    return None if lister in (None, ListerKind.AUTO.value) else ListerKind(lister)

@@ -41,6 +41,7 @@ def hunt_decision(chosen: Chosen) -> Decision:
         "of_seed": list(figures.of_seed),
         "linked": list(figures.linked),
         "pull": figures.pull,
+        "words": [[word, *record] for word, record in figures.words],
     }
     return Decision(action="hunt", reasons=chosen.reasons, inputs=inputs, output=_valued(chosen.reasons))
 
@@ -81,7 +82,9 @@ def _hunt(given: Inputs, in_force: HuntInForce) -> object:
     whole, at_host, here = (HuntRecord(*given[name]) for name in ("whole", "at_host", "here"))
     of_seed, linked = (HuntRecord(*given.get(name, ())) for name in ("of_seed", "linked"))
     at_place, there = given["waiting"]
-    figures = HuntFigures(whole, at_host, here, at_place, there, of_seed, linked, given.get("pull", 0.0))
+    words = tuple((word, HuntRecord(*record)) for word, *record in given.get("words", ()))
+    pull = given.get("pull", 0.0)
+    figures = HuntFigures(whole, at_host, here, at_place, there, of_seed, linked, pull, words)
     prospect = prospect_of(given["url"], params)
     return _valued(weigh(prospect, figures, is_new=given["is_new"], params=params))
 

@@ -14,6 +14,9 @@ from vedette.contracts.fetch import Fetched, FetchSettings
 from vedette.contracts.words import Outcome
 
 HIDDEN = "***"
+_USUAL = ("utf-8",)
+_WIDE = ("utf-8", "utf-16-le", "utf-16-be")  # where zeros say that letters take two bytes
+_HEAD = 256
 _COOKIES = frozenset({"set-cookie", "set-cookie2"})
 _COOKIE = re.compile(r"=[^;]*")
 REPEATED = "the answer repeats a secret of its source (fetch), so nothing of it is kept"
@@ -39,17 +42,21 @@ def without_secrets(fetched: Fetched, settings: FetchSettings) -> Fetched:
         headers=headers,
         phrase=_hidden(fetched.phrase, secrets),
         detail=_hidden(fetched.detail, secrets),
-        etag=None if fetched.etag is None or _holds(fetched.etag, secrets) else fetched.etag,
+        etag=_unless_secret(fetched.etag, secrets),
+        last_modified=_unless_secret(fetched.last_modified, secrets),
+        content_type=_hidden(fetched.content_type, secrets),
     )
 
 
 def _repeats(fetched: Fetched, secrets: Iterable[str]) -> bool:
     """In its body, or in an address that would be kept."""
     bodies = (fetched.body,) if fetched.wire is fetched.body else (fetched.body, fetched.wire)
+    codings = _WIDE if b"\0" in fetched.body[:_HEAD] else _USUAL
     return any(
-        secret.encode() in body or secret in (fetched.redirect_to or "") or secret in fetched.url
+        secret in (fetched.redirect_to or "")
+        or secret in fetched.url
+        or any(secret.encode(coding) in body for coding in codings for body in bodies)
         for secret in secrets
-        for body in bodies
     )
 
 
@@ -65,5 +72,6 @@ def _hidden(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
-def _holds(text: str, secrets: Iterable[str]) -> bool:
-    return any(secret in text for secret in secrets)
+def _unless_secret(text: str | None, secrets: Iterable[str]) -> str | None:
+    """What is sent back to the site must be whole, or not be there."""
+    return None if text is None or any(secret in text for secret in secrets) else text

@@ -42,7 +42,10 @@ def _step(text: str, where: str) -> FilterStep:
     try:
         kind = FilterKind(word.strip().lower())
     except ValueError:
-        raise ConfigError(f"{where}: {unknown('filter', word.strip(), list(FilterKind))}") from None
+        if not value.strip() and " " in word.strip():
+            raise ConfigError(f"{where}: a filter is one line `kind: value`, as in `css: .price`") from None
+        kinds = [kind.value for kind in FilterKind]
+        raise ConfigError(f"{where}: {unknown('filter', word.strip(), kinds)}") from None
     value = value.strip()
     if len(value) > MOST_VALUE:
         raise ConfigError(f"{where}.{kind}: {len(value)} characters, the limit is {MOST_VALUE}")
@@ -65,6 +68,8 @@ def _check_order(steps: tuple[FilterStep, ...]) -> None:
             )
             raise ConfigError(f"filters.{number}.{step.kind}: {words}")
     kinds = {step.kind for step in steps}
+    if K.PRICE in kinds and kinds & (ELEMENTS - {K.PRICE}):
+        raise ConfigError("filters: price reads the whole page; leave out the other steps that choose of it")
     if K.JSONPATH in kinds and kinds & (ELEMENTS - {K.JSONPATH}):
         raise ConfigError("filters: jsonpath reads JSON, css and xpath read pages; a document is one of them")
 
@@ -151,6 +156,11 @@ def _one_of(*known: str) -> Callable[[str, str], None]:
     return check
 
 
+def _decimal(value: str, where: str) -> None:
+    if value not in (".", ","):
+        raise ConfigError(f"{where}: {value!r} is no decimal mark; write a dot or a comma")
+
+
 def _told(value: str, where: str) -> None:
     parts = parts_told(value)
     for part in parts:
@@ -160,6 +170,7 @@ def _told(value: str, where: str) -> None:
 
 CHECKS: dict[FilterKind, Callable[[str, str], Any]] = {
     K.JSONPATH: _paths,
+    K.PRICE: _one_of(*SWITCHES),
     K.KEEP: _text,
     K.IGNORE: _text,
     K.REGEX: lambda value, where: compile_pattern(where, value),
@@ -174,7 +185,7 @@ CHECKS: dict[FilterKind, Callable[[str, str], Any]] = {
     K.BELOW: _number,
     K.ABOVE: _number,
     K.CHANGED_BY: _movement,
-    K.DECIMAL: _one_of(".", ","),
+    K.DECIMAL: _decimal,
     K.ONLY: _told,
     K.LEAST: _least,
     K.RULES: _one_of("any", "all"),
@@ -183,6 +194,7 @@ EXAMPLES: dict[FilterKind, str] = {
     K.CSS: ".price",
     K.XPATH: "//td[2]",
     K.JSONPATH: "$.items[*].price",
+    K.PRICE: "true",
     K.REMOVE: ".advert, nav",
     K.REMOVE_XPATH: "//footer",
     K.KEEP: "EUR",

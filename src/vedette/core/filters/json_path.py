@@ -14,6 +14,8 @@ from typing import Any
 MOST_WORK = 300_000  # values that are looked at
 MOST_LEVELS = 100  # of a document
 MOST_SEGMENTS = 40
+MOST_NESTED = 10  # filters in filters
+SHOWN = 80  # characters of a path in a message
 Found = tuple[str, Any]  # JSON pointer, value
 EntryNames = Callable[[Sequence[object]], list[str]]  # what the entries of a list are called in a pointer
 
@@ -109,7 +111,9 @@ class _Walk:
     def _places(self, pointer: str, value: list[Any], segment: _Segment) -> Iterator[Found]:
         wanted = [at + len(value) if at < 0 else at for at in segment.places]
         for start, stop, step in segment.slices:
-            wanted += range(len(value))[slice(start, stop, step)]
+            chosen = range(len(value))[slice(start, stop, step)]
+            self._count(len(chosen))
+            wanted += chosen
         names = self._names(value) if wanted else []
         yield from ((_down(pointer, names[at]), value[at]) for at in wanted if 0 <= at < len(value))
 
@@ -130,8 +134,8 @@ class _Walk:
             return bool(found) is not test.is_negated
         return any(_compares(one, test.operator, test.literal) for _, one in found) is not test.is_negated
 
-    def _count(self) -> None:
-        self._work += 1
+    def _count(self, values: int = 1) -> None:
+        self._work += values
         if self._work > MOST_WORK:
             raise BadPath(f"the path looks at more than {MOST_WORK:,} values; make it narrower")
 
@@ -163,6 +167,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._nested = 0
 
     def takes(self, mark: str) -> bool:
         self._blank()
@@ -233,6 +238,9 @@ class _Reader:
         return start, stop, step
 
     def _tests(self) -> tuple[tuple[_Test, ...], ...]:
+        self._nested += 1
+        if self._nested > MOST_NESTED:
+            self._fail(f"more than {MOST_NESTED} filters stand in each other")
         is_wrapped = self.takes("(")
         groups = [[self._test()]]
         while True:
@@ -244,6 +252,7 @@ class _Reader:
                 break
         if is_wrapped and not self.takes(")"):
             self._fail(") is missing")
+        self._nested -= 1
         return tuple(tuple(group) for group in groups)
 
     def _test(self) -> _Test:
@@ -287,4 +296,5 @@ class _Reader:
             self._at += 1
 
     def _fail(self, words: str) -> None:
-        raise BadPath(f"{self._text!r} is not a JSONPath: at character {self._at + 1} {words}")
+        shown = self._text if len(self._text) <= SHOWN else f"{self._text[:SHOWN]}..."
+        raise BadPath(f"{shown!r} is not a JSONPath: at character {self._at + 1} {words}")

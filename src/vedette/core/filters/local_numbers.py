@@ -18,14 +18,16 @@ _MOST = 40  # digits; a longer one is no amount
 
 def find_number(text: str, *, decimal: str = "") -> float | None:
     """The first number in a text; None: there is none."""
-    at = 0
-    while (match := _NUMBER.search(text, at)) is not None:
-        sign, digits = match.group(1), match.group(2)
-        number = _value(digits, decimal)
+    for match in _NUMBER.finditer(text):  # searching again from a place would read the text anew each time
+        number = _value(match.group(2), decimal)
         if number is not None:
-            return -number if sign in ("-", "\u2212") else number
-        at = match.end()
+            return -number if match.group(1) in ("-", "\u2212") else number
     return None
+
+
+def number_text(number: float | None) -> str:
+    """As people read it: 1234567.89."""
+    return "none" if number is None else f"{number:.15g}"
 
 
 def read_number(text: str, *, decimal: str = "") -> float | None:

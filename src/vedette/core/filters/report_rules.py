@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from vedette.contracts.change import Block, ChangeKind, Comparison, DiffOp
-from vedette.contracts.filters import FilterKind, FilterStep, PageFilters
+from vedette.contracts.filters import NUMBERS, FilterKind, FilterStep, PageFilters
 from vedette.contracts.words import Reason
 from vedette.core.change.diff import summary
 from vedette.core.change.fields import field_summary
@@ -19,11 +19,12 @@ from vedette.core.change.life import Confirm, Nothing, Observe, Reject, Step
 from vedette.core.change.state import lines
 from vedette.core.filters.filter_steps import amount_of, parts_told
 from vedette.core.filters.line_steps import matcher, number_of
-from vedette.core.filters.local_numbers import read_number
+from vedette.core.filters.local_numbers import number_text, read_number
 
 K = FilterKind
 NOT_TOLD = "not_told"
 ADDS_UP = frozenset({K.LEAST, K.CHANGED_BY})  # small steps add up
+_ABOUT_TEXT = frozenset({K.APPEARS, K.DISAPPEARS, K.WHILE, K.UNLESS})
 _PARTS = {"insert": "added", "delete": "removed", "replace": "changed"}
 
 
@@ -54,6 +55,20 @@ def told(step: Step, states: States, filters: PageFilters, *, is_pending: bool) 
     if is_pending:
         return Reject(noise=step.noise, reasons=reasons, keeps_before=keeps_before)
     return Nothing(noise=step.noise, reasons=reasons, comparison=step.comparison, keeps_before=keeps_before)
+
+
+def rule_now(rule: FilterStep, blocks: Sequence[Block], filters: PageFilters) -> str:
+    """What a rule sees on a page as it is, for whoever tries it."""
+    if rule.kind in NUMBERS:
+        number, limit = number_of(blocks, filters), read_number(rule.value, decimal=".")
+        if rule.kind is K.CHANGED_BY or number is None or limit is None:
+            return f"looks at {number_text(number)}"
+        holds = number < limit if rule.kind is K.BELOW else number > limit
+        return f"looks at {number_text(number)}, which is {'' if holds else 'not '}{rule.kind} {rule.value}"
+    if rule.kind in _ABOUT_TEXT:
+        is_there = any(map(matcher(rule.value), lines(blocks)))
+        return "this text is there now" if is_there else "this text is not there now"
+    return "decides which differences are told"
 
 
 def _failing(comparison: Comparison, states: States, filters: PageFilters) -> list[FilterStep]:
@@ -89,8 +104,7 @@ def _narrowed(comparison: Comparison, filters: PageFilters) -> Comparison:
 def _with_numbers(comparison: Comparison, states: States, filters: PageFilters) -> Comparison:
     if not any(rule.kind in (K.BELOW, K.ABOVE, K.CHANGED_BY) for rule in filters.rules):
         return comparison
-    numbers = (number_of(states.before, filters), number_of(states.after, filters))
-    words = " -> ".join("none" if one is None else f"{one:g}" for one in numbers)
+    words = " -> ".join(number_text(number_of(one, filters)) for one in (states.before, states.after))
     return replace(comparison, reasons=(*comparison.reasons, Reason("number", note=words)))
 
 

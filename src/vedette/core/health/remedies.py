@@ -112,20 +112,16 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
         ),
         Outcome.BLOCKED_PAGE: Remedy(_BLOCKED, _WHO_ASKS | _BROWSER),
         Outcome.LOGIN_WALL: Remedy(
-            "With an account: fetch.headers of the source, from the environment (env:NAME).",
-            frozenset({"headers", "proxy"}),
+            "With an account: `vedette add {url} --basic-auth USER:env:NAME`, or --cookie or --header.",
+            LOGIN | {"headers", "proxy"},
         ),
         Outcome.SOFT_404: Remedy(
             _MOVED,
             _WHO_ASKS | _BROWSER,
         ),
         Outcome.FILTER_UNMATCHED: Remedy(
-            "The page was rebuilt, or the filter is wrong: `vedette test {url}` shows what each step leaves.",
-            _BROWSER | {"filters", "headers", "cookies"},
-        ),
-        Outcome.FILTER_UNMATCHED: Remedy(
             "The page was rebuilt, or a filter is wrong: `vedette test {url}` shows what each step leaves.",
-            _WHO_ASKS | _BROWSER | {"filters"},
+            _WHO_ASKS | _BROWSER | {FILTERS},
         ),
         Outcome.SCREENED: Remedy("A row of `screen` in vedette.yaml refuses it.", frozenset({"screen"})),
         Outcome.BUDGET_SPENT: Remedy(_NO_LOOK),

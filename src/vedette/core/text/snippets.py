@@ -36,6 +36,11 @@ def terms_of(typed: str) -> tuple[Term, ...]:
     return tuple(found[:MOST_TERMS])
 
 
+def words_of(text: str) -> list[str]:
+    """The words of a text as they are looked for, in order."""
+    return _WORD.findall(folded(text))
+
+
 def folded(text: str) -> str:
     """Small letters without marks, each in the place of its own."""
     return text.lower() if text.isascii() else "".join(map(_plain, text))

@@ -11,11 +11,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from vedette.contracts.change import Block, Change, ChangeKind, Comparison
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.fetch import MIB, Extraction
 from vedette.contracts.filters import NO_FILTERS, PageFilters
 from vedette.contracts.watch import Judged, Located, Seen, Watch
@@ -38,6 +37,7 @@ from vedette.core.change.life import (
 from vedette.core.filters.line_steps import filter_lines
 from vedette.core.filters.report_rules import States, told
 from vedette.core.text.redact import redacted_document
+from vedette.evidence.files import ArchivePlace
 from vedette.evidence.read_records import read_payload
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import Page
@@ -162,6 +162,17 @@ class Comparer:
             return quiet
         look = LookState(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         return self._compared(watch, seen, _States(self, None, watch), look, _After(seen, mark))
+
+    def states_of(self, watch: Watch, before: EvidenceId, after: EvidenceId) -> States | None:
+        """What is compared of two kept states; None: one of them cannot be read any more."""
+        kept = self.memory.body(after)
+        if kept is None:
+            return None
+        body, content_type, url = kept
+        page = Page.of(body, url=url, content_type=content_type).redacting(redacts=self.redacts(watch.source))
+        states = _States(self, page.filtering(self.filters(watch)), watch)
+        new, old = states.after(before), states.of(before)
+        return None if old is None else States(old, new)
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         return judged_gone(watch, mark, self._pending(watch))
@@ -358,7 +369,7 @@ class Rows(Protocol):
 class PastStates:
     """What was seen before: rows from the store, bodies from the archive."""
 
-    def __init__(self, rows: Rows, directory: Path) -> None:
+    def __init__(self, rows: Rows, directory: ArchivePlace) -> None:
         self._rows = rows
         self._directory = directory
         self.change = rows.change
@@ -384,7 +395,7 @@ class PastStates:
 class Snapshot:
     """The rows of one watch, read beforehand; bodies are read from the archive when they are asked for."""
 
-    directory: Path
+    directory: ArchivePlace
     pending: Change | None
     looks: tuple[tuple[EvidenceId, datetime], ...]
     places: Mapping[EvidenceId, tuple[Located, str, str] | None]
@@ -403,7 +414,9 @@ class Snapshot:
         return list(self.looks)
 
 
-def _body_at(directory: Path, place: tuple[Located, str, str] | None) -> tuple[bytes, str, str] | None:
+def _body_at(
+    directory: ArchivePlace, place: tuple[Located, str, str] | None
+) -> tuple[bytes, str, str] | None:
     if place is None:
         return None
     located, content_type, url = place
@@ -411,10 +424,12 @@ def _body_at(directory: Path, place: tuple[Located, str, str] | None) -> tuple[b
     return None if body is None else (body, content_type, url)
 
 
-def read_body(directory: Path, located: Located) -> bytes | None:
+def read_body(directory: ArchivePlace, located: Located) -> bytes | None:
     """The decoded body at this place.  None: expired, damaged, or not decodable any more."""
     try:
         payload = read_payload(directory, located)
+    except StoreWaitError:  # it is there, and cannot be had just now
+        raise
     except StoreError:
         return None
     decoder = make_decoder(codings_of((payload.content_encoding,)), KEPT_LIMITS)

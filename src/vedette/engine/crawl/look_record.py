@@ -32,6 +32,8 @@ from vedette.core.judging.traits import measure
 from vedette.core.oddness.page_figures import measure_page
 from vedette.core.settled_watch import LookSource, SettledWatch, ShownLook
 from vedette.core.text.charset import as_utf8
+from vedette.core.urls.canonical import canonical, watch_id
+from vedette.core.urls.link_words import said_links
 from vedette.discover.sitemap import site_of
 from vedette.engine.crawl.find_urls import FoundUrls
 from vedette.engine.crawl.look import Reached, may_be_conditional
@@ -177,6 +179,7 @@ class LookRecord(NamedTuple):
             vector=pack_vector(embed(text.text)) if text and text.text and embeds else None,
             figures=self._figures(text) if text and is_hunted else None,
             linked=tuple(found.linked) if is_hunted else (),
+            said=self._said(text) if text and is_hunted else (),
             lesson=settled.lesson,
         )
 
@@ -187,6 +190,19 @@ class LookRecord(NamedTuple):
         is_page = text.content_class is ContentClass.HTML
         markup = as_utf8(self.fetched.body, self.fetched.content_type)[0] if is_page else b""
         return measure_page(markup, text, self.fetched.url, site_of)
+
+    def _said(self, text: Extraction) -> tuple[tuple[WatchId, tuple[str, ...]], ...]:
+        """The words of the links of a page that is shown the first time."""
+        if self.outcome is not Outcome.OK or self.watch.seen is not None or self.findings is None:
+            return ()
+        markup = as_utf8(self.fetched.body, self.fetched.content_type)[0].decode("utf-8", "replace")
+        linked, base = set(self.findings.linked), text.base or self.fetched.url
+        said: dict[WatchId, tuple[str, ...]] = {}
+        for href, words in said_links(markup).items():
+            url = canonical(href, base)
+            if url is not None and (target := watch_id(url)) in linked:
+                said.setdefault(target, words)
+        return tuple(said.items())
 
     def _visit(self, digest: bytes | None) -> Visit:
         fetched, seen = self.fetched, self.seen

@@ -156,8 +156,9 @@ class Engine:
             self.parts.memory.free(watch.id)
         touched.update((job.watch.lane, None) for job in group.released)
         self._hunts -= group.hunts
-        if group.hunt is not None and self._mode is not Mode.ONCE:  # that one looks at what was due before
-            self._hunt_at = group.hunt.again_at or self._hunt_at
+        again_at = None if group.hunt is None else group.hunt.again_at
+        if again_at is not None and (self._mode is not Mode.ONCE or again_at <= now):
+            self._hunt_at = again_at  # a run that looks once chooses for the next one, and waits for nothing
         self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
         self._wakes.news.set()

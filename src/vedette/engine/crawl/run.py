@@ -105,6 +105,7 @@ class Opened:
     damage: tuple[
         Damage, ...
     ] = ()  # archive files that are not whole, and that nothing is written to any more
+    series: int = 0  # number of the archive files that are this worker's; 0: the store has one engine
 
     def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
         """After the settler has closed its connection.  The last one that closes folds the log into the database."""

@@ -56,8 +56,8 @@ def _is_over(attributes: list[str], now: datetime) -> bool:
         name.strip().lower(): value.strip() for name, _, value in (one.partition("=") for one in attributes)
     }
     age = said.get("max-age", "")
-    if age.lstrip("-").isdigit():
-        return int(age) <= 0
+    if age.isascii() and age.removeprefix("-").isdigit():
+        return age.startswith("-") or not age.strip("0")
     try:
         expires = parsedate_to_datetime(said["expires"]) if "expires" in said else None
         return expires is not None and expires.timestamp() <= now.timestamp()

@@ -96,7 +96,7 @@ class GuardedScheduler:
 class GuardedHunter:
     """`tell` hears of every group that the hunt failed on, in words."""
 
-    def __init__(self, make: Callable[[], Hunter], tell: Callable[[str], None]) -> None:
+    def __init__(self, make: Callable[[datetime], Hunter], tell: Callable[[str], None]) -> None:
         self._make = make
         self._tell = tell
         self._hunter: Hunter | None = None
@@ -104,16 +104,23 @@ class GuardedHunter:
     def hunt(self, settlements: Sequence[Settlement], now: datetime) -> Hunted:
         try:
             if self._hunter is None:
-                self._hunter = self._make()
+                self._hunter = self._make(now)
             return self._hunter.hunt(settlements, now)
         except _STORAGE:
             raise
         except Exception as error:  # noqa: BLE001  a fault of ours costs one choice, not the run
             self._hunter = None
             self._tell(f"the hunt failed on a group and chose nothing: {_words(error)}")
-            opened = tuple(one.id for s in settlements for one in s.found if one.due_at is None)
+            found = [one for s in settlements for one in s.found if one.due_at is None]
+            looked_at = tuple(s.watch.id for s in settlements)
             ended = tuple(s.watch.id for s in settlements if s.job.watch.last_visit_at is None)
-            return HuntRows(opened=opened, ended=ended), ()
+            rows = HuntRows(
+                found=tuple((one.id, "") for one in found),
+                opened=tuple((one.id, one.source, ()) for one in found),
+                ended=ended,
+                done=looked_at,
+            )
+            return rows, ()
 
 
 def safely_due(settled: Settlement, error: Exception, rule: DueParams) -> Settlement:

@@ -1,15 +1,15 @@
 """One hunt for all sources that hunt: opens what they find, chooses what is looked at first, counts what it gave.
 
-It lives in the settler's thread.  What it counts goes into the same transaction as the looks that it counts, so a
-restart goes on from where the last commit left it, and chooses the same.
+It lives in the settler's thread.  It learns from looks in the order in which it ordered them (`hunt_line.py`), and
+orders more at fixed places of that order, by rows that are written.  What it counts goes into the transaction of the
+looks.  So a restart, or a kill, goes on from where the last commit left it, and chooses the same.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import NamedTuple, Protocol
@@ -17,29 +17,32 @@ from typing import NamedTuple, Protocol
 from vedette.contracts.hunt import (
     BudgetContext,
     DueNow,
+    EndedLook,
     HuntRecord,
     HuntRows,
     HuntState,
     Open,
+    OrderedLook,
     Rest,
     Waiting,
 )
 from vedette.contracts.lane import Wait
 from vedette.contracts.oddness import OddPage, OddWeights
 from vedette.contracts.watch import Decision, LedgerNote, Settlement
-from vedette.contracts.words import SourceId, WatchId
+from vedette.contracts.words import Risk, SourceId, WatchId
 from vedette.core.evidence.hunt_ledger import hunt_decision, oddness_decision
 from vedette.core.hunt import Chosen, HuntParams, Prospect, Turn, Yields, choose, prospect_of, room_of
-from vedette.core.limits.budget import Budget, ask, daily, reserve, used
+from vedette.core.limits.budget import Budget, ask, daily, reserve
 from vedette.core.oddness.odd_score import DEFAULT as DEFAULT_WEIGHTS
 from vedette.core.oddness.triage import Revisits, found_by, open_again_at, rest_of
 from vedette.core.urls.canonical import host_of, lane_of
 from vedette.discover.sitemap import site_of
+from vedette.engine.settle.hunt_line import CLOSED, HuntLine, ended_look
 from vedette.engine.settle.odd_pages import OddPages, OddSide
 
-AHEAD = 64  # looks chosen and not ended at most, beside those whose lane is closed
+AHEAD = 64  # looks ordered and not learned from at most, beside those whose lane is closed
 REFILL = AHEAD // 2  # above it nothing is chosen,
-BATCH = 8  # nor before so much is new: a choice reads what is open
+BATCH = 8  # nor before so many more were learned from: a choice reads what is open
 POOL = 5_000  # open ones that are weighed at a time; of more, the most promising and a fair sample
 PULLED, RICH, OF_RICH = (
     1_000,
@@ -47,7 +50,7 @@ PULLED, RICH, OF_RICH = (
     1_500,
 )  # of these: what finds link to, and open ones of the best neighbourhoods
 KNOWN_PLACES = 200_000  # hosts and neighbourhoods held in memory: some 50 MB
-SEED, LINKED = "seed:", "link:"  # names of what is counted beside hosts and neighbourhoods
+SEED, LINKED, WORD = "seed:", "link:", "word:"  # names of what is counted beside hosts and neighbourhoods
 MOST_LINKS = 300  # of a page that are kept for the graph
 REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that at any time
 
@@ -57,7 +60,11 @@ class HuntSide(OddSide, Protocol):
 
     def state(self) -> HuntState: ...
     def records(self, places: Sequence[str]) -> dict[str, HuntRecord]: ...
-    def prospects(self, watches: Sequence[WatchId]) -> dict[WatchId, float]: ...
+    def prospects(self, watches: Sequence[WatchId]) -> dict[WatchId, tuple[float, SourceId]]: ...
+    def rich(self) -> dict[str, HuntRecord]: ...
+    def line(self) -> list[OrderedLook]: ...
+    def unordered(self, hunting: Sequence[SourceId], *, turn: int) -> list[OrderedLook]: ...
+    def stuck(self, *, by: datetime) -> set[WatchId]: ...
     def open(self, after: int, most: int, *, now: datetime) -> list[Open]: ...
     def pulled(self, most: int, *, now: datetime) -> list[Open]: ...
     def open_at(self, places: Sequence[str], most: int, *, now: datetime) -> list[Open]: ...
@@ -73,6 +80,7 @@ class HuntOptions:
     revisits: Revisits = Revisits()
     weights: OddWeights = DEFAULT_WEIGHTS
     hunting: frozenset[SourceId] = frozenset()  # sources that hunt
+    looks: int | None = None  # that this run may make; None: any number
 
 
 class Hunted(NamedTuple):
@@ -80,150 +88,252 @@ class Hunted(NamedTuple):
     notes: tuple[LedgerNote, ...] = ()
 
 
+@dataclass(slots=True)
+class _Lessons:
+    """What the looks of one call taught, as it is written."""
+
+    pages: dict[WatchId, OddPage] = field(default_factory=dict)
+    done: list[WatchId] = field(default_factory=list)  # left the line
+    ended: list[WatchId] = field(default_factory=list)  # prospects that were looked at
+    places: dict[str, None] = field(default_factory=dict)  # whose yields changed
+    opened: dict[WatchId, tuple[SourceId, tuple[str, ...]]] = field(default_factory=dict)
+    pulls: list[tuple[WatchId, float, str]] = field(default_factory=list)
+    reopened: list[tuple[WatchId, datetime, str, SourceId]] = field(default_factory=list)
+    revisits: list[DueNow] = field(default_factory=list)
+    links: list[tuple[WatchId, tuple[WatchId, ...]]] = field(default_factory=list)
+
+
 class Hunter:
-    def __init__(self, store: HuntSide, options: HuntOptions, next_id: Callable[[datetime], int]) -> None:
+    def __init__(
+        self, store: HuntSide, options: HuntOptions, next_id: Callable[[datetime], int], now: datetime
+    ) -> None:
         self._store = store
         self._options = options
         self._params = options.params
         self._per_day = options.looks_per_day
         self._next_id = next_id
         self._prospect = lru_cache(4 * POOL)(partial(_prospect_at, params=options.params))
-        self._state = store.state()
+        self._saved = self._state = store.state()
         self._yields = Yields(
             store.records([""]).get("", HuntRecord()),
             linked=store.records([LINKED]).get(LINKED, HuntRecord()),
         )
         self._odd = OddPages(store, options.weights) if options.hunting else None
+        self._line = HuntLine(store.line(), now)
+        self._new = self._seeds(now)  # looks that were ordered and are not written yet
+        self._left = options.looks
         self._asked: set[str] = set()  # places that were read from the store
-        self._rich = _RichPlaces()
-        self._news = 0  # looks that ended and pages that were found since the last choice
+        self._rich = store.rich()
         self._rests_until = datetime.min.replace(tzinfo=UTC)
 
     def hunt(self, settlements: Sequence[Settlement], now: datetime) -> Hunted:
-        """What a group found and saw, and what is to be looked at next."""
+        """First chooses by what is written, then learns from the looks whose turn has come."""
         self._forget()
+        chosen, again_at = self._choose(now)
         ours = [s for s in settlements if s.watch.source in self._options.hunting]
-        pulls = self._store.prospects([s.watch.id for s in ours]) if ours else {}
-        odd = self._judged(ours, pulls)
+        lessons = self._learned(ours)
         risen = [] if self._odd is None else self._odd.risen()
-        ended = [s for s in ours if s.watch.id in pulls]
-        places = self._count(ended, pulls, odd)
-        fresh, pulled = self._opened(settlements, odd)
-        done = frozenset(settled.watch.id for settled in ended)
-        reopened = self._failed(ended)
-        chosen, again_at = self._choose(fresh, done, now)
-        if not (ours or fresh or chosen or again_at):
+        lessons.revisits += [self._revisit(page.watch, page.url, Risk.LOW, page.at) for page in risen]
+        lessons.done += self._line.put_aside(self._store.stuck(by=now + CLOSED), now) if self._line else ()
+        released = self._released(chosen, len(settlements), now)
+        again_at = self._again_at(again_at, now)
+        found = [one for s in settlements for one in s.found if one.due_at is None]
+        if not (ours or found or chosen or again_at or self._new or lessons.done):
             return Hunted()
-        rows = HuntRows(
-            opened=tuple(one.watch for one in fresh),
-            places=tuple((one.watch, self._prospect(one.url).neighbourhood) for one in fresh),
-            chosen=tuple(self._due(one, why, now) for one, why in chosen),
-            ended=tuple(done),
-            reopened=reopened,
-            yields=tuple((place, self._record(place)) for place in places),
-            state=self._state if chosen else None,
+        rows = self._rows(ours, lessons, (*lessons.pages.values(), *risen))
+        rows = replace(
+            rows,
+            found=tuple((one.id, self._prospect(one.url).neighbourhood) for one in found),
+            ordered=tuple(self._new),
+            chosen=released,
             again_at=again_at,
-            rests=(*self._rests(ours, odd), *(self._rest_of_risen(page) for page in risen)),
-            pulls=pulled,
-            odd=(*odd.values(), *risen),
-            links=_links(ours, odd),
-            background=None if self._odd is None else self._odd.snapshot(),
         )
-        pages = (*odd.values(), *risen)
-        judged = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in pages)
+        self._new, self._saved = [], self._state
+        judged = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in rows.odd)
         choices = (self._noted(hunt_decision(why), one.watch, now, "hunt") for one, why in chosen)
         return Hunted(rows, (*judged, *choices))
 
     def next(self, most: int, now: datetime) -> list[Chosen]:
         """What comes next, as things are.  Nothing is chosen."""
-        return self._best(self._pool(now), self._store.waiting(now=now), most)
+        return self._best(self._pool(now), most, now)
 
-    def _judged(self, ours: Sequence[Settlement], pulls: Mapping[WatchId, float]) -> dict[WatchId, OddPage]:
-        """Pages that came for the first time, in order."""
-        if self._odd is None:
-            return {}
-        judged = ((s.watch.id, self._odd.judge(s, pulls.get(s.watch.id, 0.0))) for s in ours)
-        return {watch: page for watch, page in judged if page is not None}
-
-    def _count(
-        self, ended: Sequence[Settlement], pulls: Mapping[WatchId, float], odd: Mapping[WatchId, OddPage]
-    ) -> list[str]:
-        """Notes what each look found.  Gives the places that changed."""
-        if not ended:
-            return []
-        prospects = [self._seen_as(s.job.watch.url, s.watch.source, pulls[s.watch.id]) for s in ended]
-        self._load(prospects)
-        for settled, prospect in zip(ended, prospects, strict=True):
-            page = odd.get(settled.watch.id)
-            self._yields.note(prospect, found_by(settled.visit.outcome, page.decision if page else None))
-            self._rich.note(prospect.neighbourhood, self._yields.neighbourhoods[prospect.neighbourhood])
-        names = (name for p in prospects for name in _names(p))
-        return list(dict.fromkeys(("", LINKED, *names)))
-
-    def _opened(
-        self, settlements: Sequence[Settlement], odd: Mapping[WatchId, OddPage]
-    ) -> tuple[list[Open], tuple[tuple[WatchId, float, str], ...]]:
-        """What was found, and what of it and of what is open a find of another place links to."""
-        fresh: list[Open] = []
-        pulled: list[tuple[WatchId, float, str]] = []
-        for settled in settlements:
-            page = odd.get(settled.watch.id)
-            pull, place = (page.decision.found, page.place) if page else (0.0, "")
-            for one in settled.found:
-                if one.due_at is None:
-                    is_own = self._prospect(one.url).host == place
-                    fresh.append(Open(one.id, one.url, one.risk, one.source, 0.0 if is_own else pull))
-            if pull:
-                named = (*settled.linked, *(one.id for one in settled.found))
-                pulled += [(watch, pull, place) for watch in dict.fromkeys(named)]
-        return fresh, tuple(pulled)
-
-    def _failed(self, ended: Sequence[Settlement]) -> tuple[tuple[WatchId, datetime], ...]:
-        """Looks that brought nothing, and when they may be chosen again."""
-        times = (
-            (s.watch.id, open_again_at(s.visit.outcome, s.visit.at, self._options.revisits)) for s in ended
+    def _rows(self, ours: Sequence[Settlement], lessons: _Lessons, pages: tuple[OddPage, ...]) -> HuntRows:
+        ended = self._line.ended()
+        return HuntRows(
+            came=tuple(ended_look(s) for s in ours if s.watch.id in ended),
+            done=tuple(lessons.done),
+            opened=tuple((watch, *rest) for watch, rest in lessons.opened.items()),
+            ended=tuple(lessons.ended),
+            reopened=tuple(lessons.reopened),
+            yields=tuple((place, self._record(place)) for place in lessons.places),
+            state=None if self._state == self._saved else self._state,
+            rests=tuple(self._rests(ours)),
+            revisits=tuple(lessons.revisits),
+            pulls=tuple(lessons.pulls),
+            odd=pages,
+            links=tuple(lessons.links),
+            background=None if self._odd is None else self._odd.snapshot(),
         )
-        return tuple((watch, at) for watch, at in times if at is not None)
 
-    def _rests(self, ours: Sequence[Settlement], odd: Mapping[WatchId, OddPage]) -> Iterator[Rest]:
-        """When each is looked at again."""
+    # What looks teach.
+
+    def _learned(self, ours: Sequence[Settlement]) -> _Lessons:
+        """From looks that nobody ordered at once, from the others up to the next choice."""
+        lessons = _Lessons()
+        looks = [ended_look(settled) for settled in ours]
+        loose = [look for look in looks if not self._line.end(look)]
+        known = self._store.prospects([look.watch for look in loose]) if loose else {}
+        if loose:
+            self._rests_until = datetime.min.replace(tzinfo=UTC)
+        for look in loose:
+            pull, seed = known.get(look.watch, (0.0, look.source))
+            prospect = self._seen_as(Open(look.watch, look.url, look.risk, seed or look.source, pull))
+            self._learn(look, prospect, look.watch in known, lessons)
+        while self._line.has_ended() and not self._is_turn_to_choose():
+            one, look = self._line.take()
+            lessons.done.append(look.watch)
+            self._state = replace(self._state, learned=self._state.learned + 1)
+            prospect = self._seen_as(Open(one.watch, one.url, look.risk, one.seed, one.pull, one.words))
+            self._learn(look, prospect, one.is_prospect, lessons)
+        return lessons
+
+    def _learn(self, look: EndedLook, prospect: Prospect, is_prospect: bool, lessons: _Lessons) -> None:
+        page = None if self._odd is None else self._odd.judge(look, prospect.pull)
+        decision = page.decision if page else None
+        said, seed = dict(look.said), SourceId(prospect.seed)
+        for watch in look.links:
+            lessons.opened.setdefault(watch, (seed, said.get(watch, ())))
+        if page is not None and decision is not None:
+            lessons.pages[look.watch] = page
+            others = tuple(watch for watch in look.links if watch != look.watch)
+            lessons.links.append((look.watch, others[:MOST_LINKS]))
+            if decision.found:
+                lessons.pulls += [(watch, decision.found, page.place) for watch in look.links]
+                lessons.revisits.append(self._revisit(look.watch, look.url, look.risk, look.at))
+        if not is_prospect:
+            return
+        lessons.ended.append(look.watch)
+        self._load([prospect])
+        self._yields.note(prospect, found_by(look.outcome, decision))
+        place = prospect.neighbourhood
+        if self._yields.neighbourhoods[place].found:
+            self._rich[place] = self._yields.neighbourhoods[place]
+        lessons.places |= dict.fromkeys(("", LINKED, *_names(prospect)))
+        again_at = open_again_at(look.outcome, look.at, self._options.revisits)
+        if again_at is not None:
+            lessons.reopened.append((look.watch, again_at, place, SourceId(prospect.seed)))
+
+    def _revisit(self, watch: WatchId, url: str, risk: Risk, at: datetime) -> DueNow:
+        return DueNow(
+            watch=watch, lane=lane_of(url), risk=risk, at=at + self._options.revisits.finding, url=url
+        )
+
+    def _rests(self, ours: Sequence[Settlement]) -> Iterator[Rest]:
+        """When each is looked at again, before it is known what it was held for."""
         for settled in ours:
-            page = odd.get(settled.watch.id)
             is_kept = settled.watch.depth == 0 or settled.job.watch.seen is not None
-            yield Rest(
-                settled.watch.id,
-                rest_of(
-                    settled.watch, page.decision if page else None, self._options.revisits, is_kept=is_kept
-                ),
+            due_at = rest_of(settled.watch, None, self._options.revisits, is_kept=is_kept)
+            yield Rest(settled.watch.id, due_at)
+
+    # What is ordered.
+
+    def _seeds(self, now: datetime) -> list[OrderedLook]:
+        """Seeds that wait for their first look stand in the line too."""
+        found = self._store.unordered(sorted(self._options.hunting), turn=self._state.turn)
+        self._line.add(found, now)
+        self._state = replace(self._state, turn=self._state.turn + len(found))
+        return found
+
+    def _is_turn_to_choose(self) -> bool:
+        """By what was learned so far alone, so that a choice does not hang on when looks ended."""
+        state, waiting = self._state, len(self._line)
+        if state.weighed == state.learned:
+            return False
+        if self._per_day is not None or not waiting:
+            return not waiting
+        return waiting <= REFILL and state.learned % BATCH == 0
+
+    def _choose(self, now: datetime) -> tuple[list[tuple[Open, Chosen]], datetime | None]:
+        """What is ordered next, and when there may be more without anything happening."""
+        is_rested = not self._line and now >= self._rests_until
+        if not (self._is_turn_to_choose() or is_rested):
+            return [], None
+        most = self._most()
+        opens_at = self._opens_at(most, now)
+        if opens_at > now:
+            return [], opens_at
+        pool = {one.url: one for one in self._pool(now)}
+        chosen = [(pool[one.prospect.url], one) for one in self._best(pool.values(), most, now)]
+        self._order(chosen, now)
+        self._rests_until = now + REST
+        return chosen, None
+
+    def _order(self, chosen: Sequence[tuple[Open, Chosen]], now: datetime) -> None:
+        state, budget, looks = self._state, self._budget(), len(chosen)
+        new = [
+            OrderedLook(
+                turn=state.turn + n,
+                watch=one.watch,
+                url=one.url,
+                seed=one.source,
+                pull=one.pull,
+                words=one.words,
+                is_due=False,
+                ordered_at=now,
             )
+            for n, (one, _) in enumerate(chosen, 1)
+        ]
+        self._line.add(new, now)
+        self._new = [*self._new, *new]
+        self._state = replace(
+            state,
+            number=state.number + looks,
+            turn=state.turn + looks,
+            weighed=state.learned,
+            empty_at=state.empty_at if budget is None or not looks else reserve(budget, now, looks).empty_at,
+        )
 
-    def _rest_of_risen(self, page: OddPage) -> Rest:
-        return Rest(page.watch, page.at + self._options.revisits.finding)
+    def _released(
+        self, chosen: Sequence[tuple[Open, Chosen]], settled: int, now: datetime
+    ) -> tuple[DueNow, ...]:
+        """What of the line is due now."""
+        if self._left is not None:
+            self._left = max(0, self._left - settled)
+        whys = {one.watch: (one, why) for one, why in chosen}
+        fresh = self._line.released(self._left, now)
+        return tuple(
+            self._due(*whys[one.watch], now)
+            if one.watch in whys
+            else DueNow(watch=one.watch, lane=lane_of(one.url), risk=Risk.LOW, at=now, url=one.url)
+            for one in fresh
+        )
 
-    def _choose(
-        self, fresh: Sequence[Open], done: frozenset[WatchId], now: datetime
-    ) -> tuple[list[tuple[Open, Chosen]], datetime | None]:
-        """What is due next, and when there may be more without anything happening."""
-        self._news += len(fresh) + len(done)
-        if not self._news and now < self._rests_until:
-            return [], None
-        waiting = [one for one in self._store.waiting(now=now) if one.watch not in done]
-        under_way = sum(not one.is_shut for one in waiting)
-        if under_way > REFILL or (under_way and self._news < BATCH):
-            return [], None
-        most = self._room(AHEAD - under_way, now)
-        pool = {one.url: one for one in (*self._pool(now), *fresh)} if most else {}
-        chosen = self._best(pool.values(), waiting, most)
-        self._spend(len(chosen), now)
-        self._news = 0
-        self._rests_until = now + REST if len(chosen) < most else self._opens_at(now)
-        again_at = self._rests_until if self._rests_until > now else None
-        return [(pool[one.prospect.url], one) for one in chosen], again_at
+    def _again_at(self, opens_at: datetime | None, now: datetime) -> datetime | None:
+        """When there is something to do, though no look ends."""
+        if self._is_turn_to_choose() and opens_at is None:
+            return now
+        if self._line:
+            return now if self._line.has_ended() else now + CLOSED
+        return opens_at or max(now, self._rests_until)
 
-    def _best(self, pool: Iterable[Open], waiting: Iterable[Waiting], most: int) -> list[Chosen]:
-        prospects = [self._seen_as(one.url, one.source, one.pull) for one in pool]
+    def _most(self) -> int:
+        """How many are ordered at a time."""
+        budget = self._budget()
+        if budget is None:
+            return AHEAD - len(self._line)
+        return min(REFILL, max(1, budget.burst // 2))
+
+    def _opens_at(self, most: int, now: datetime) -> datetime:
+        """When so many may be ordered."""
+        budget = self._budget()
+        answer = None if budget is None else ask(budget, now, most, is_second=True)
+        return answer.until or now if isinstance(answer, Wait) else now
+
+    def _best(self, pool: Iterable[Open], most: int, now: datetime) -> list[Chosen]:
+        prospects = [self._seen_as(one) for one in pool]
         self._load(prospects)
-        turn = Turn(self._state.number, self._places(waiting))
+        waiting = {one.watch: one.url for one in self._store.waiting(now=now)} | self._line.urls()
+        turn = Turn(self._state.number, self._places(waiting.values()))
         return choose(prospects, self._yields, most, turn=turn, params=self._params)
 
     def _pool(self, now: datetime) -> list[Open]:
@@ -235,16 +345,15 @@ class Hunter:
         self._state = replace(self._state, after=after)
         if len(found) < POOL:
             return found
-        rich = self._store.open_at(self._rich.best(RICH), OF_RICH, now=now)
+        rich = self._store.open_at(_best_places(self._rich, RICH), OF_RICH, now=now)
         return list(
             {one.watch: one for one in (*found, *rich, *self._store.pulled(PULLED, now=now))}.values()
         )
 
-    def _seen_as(self, url: str, source: SourceId, pull: float) -> Prospect:
-        prospect: Prospect = self._prospect(url)
-        if prospect.seed == source and prospect.pull == pull:
-            return prospect
-        return Prospect(prospect.url, prospect.host, prospect.neighbourhood, prospect.costs, source, pull)
+    def _seen_as(self, one: Open) -> Prospect:
+        known: Prospect = self._prospect(one.url)
+        words = tuple(dict.fromkeys((*one.words, *known.words)))
+        return Prospect(known.url, known.host, known.neighbourhood, known.costs, one.source, one.pull, words)
 
     def _due(self, one: Open, why: Chosen, now: datetime) -> DueNow:
         prospect, figures = why.prospect, why.figures
@@ -264,32 +373,13 @@ class Hunter:
             budget_context=context,
         )
 
-    def _room(self, most: int, now: datetime) -> int:
-        """How many may be chosen now."""
-        budget = self._budget()
-        if budget is None:
-            return most
-        return max(0, min(most, math.floor(budget.burst - used(budget, now))))
-
-    def _opens_at(self, now: datetime) -> datetime:
-        """When the next may be chosen."""
-        budget = self._budget()
-        answer = None if budget is None else ask(budget, now, is_second=True)
-        return answer.until or now if isinstance(answer, Wait) else now
-
-    def _spend(self, looks: int, now: datetime) -> None:
-        empty_at, budget = self._state.empty_at, self._budget()
-        if budget is not None and looks:
-            empty_at = reserve(budget, now, looks).empty_at
-        self._state = replace(self._state, number=self._state.number + looks, empty_at=empty_at)
-
     def _budget(self) -> Budget | None:
         return None if self._per_day is None else daily(self._per_day, self._state.empty_at)
 
-    def _places(self, waiting: Iterable[Waiting]) -> Counter[str]:
+    def _places(self, urls: Iterable[str]) -> Counter[str]:
         found: Counter[str] = Counter()
-        for one in waiting:
-            prospect = self._prospect(one.url)
+        for url in urls:
+            prospect = self._prospect(url)
             found.update((prospect.host, prospect.neighbourhood))
         return found
 
@@ -299,14 +389,14 @@ class Hunter:
         for place, record in self._store.records(sorted(names)).items():
             places, name = self._kind(place)
             places[name] = record
-            if "/" in place:
-                self._rich.note(place, record)
         self._asked |= names
 
     def _kind(self, place: str) -> tuple[dict[str, HuntRecord], str]:
         """Where a place is counted, and by which name."""
         if place.startswith(SEED):
             return self._yields.seeds, place.removeprefix(SEED)
+        if place.startswith(WORD):
+            return self._yields.words, place.removeprefix(WORD)
         return (self._yields.neighbourhoods if "/" in place else self._yields.hosts), place
 
     def _forget(self) -> None:
@@ -325,20 +415,9 @@ class Hunter:
         return LedgerNote(id=self._next_id(now), at=now, kind=kind, decision=decision, watch=watch)
 
 
-class _RichPlaces:
-    """Neighbourhoods that gave most, a few of many."""
-
-    def __init__(self) -> None:
-        self._means: dict[str, float] = {}
-
-    def note(self, place: str, record: HuntRecord) -> None:
-        if record.found:
-            self._means[place] = record.found / (record.looks + 1)
-        if len(self._means) > 16 * RICH:
-            self._means = {name: self._means[name] for name in self.best(4 * RICH)}
-
-    def best(self, most: int) -> list[str]:
-        return sorted(self._means, key=lambda name: (-self._means[name], name))[:most]
+def _best_places(rich: Mapping[str, HuntRecord], most: int) -> list[str]:
+    """Neighbourhoods that gave most."""
+    return sorted(rich, key=lambda name: (-rich[name].found / (rich[name].looks + 1), name))[:most]
 
 
 def _prospect_at(url: str, *, params: HuntParams) -> Prospect:
@@ -346,17 +425,7 @@ def _prospect_at(url: str, *, params: HuntParams) -> Prospect:
     return prospect_of(url, params, place=site_of(host_of(url)))
 
 
-def _links(
-    ours: Sequence[Settlement], odd: Mapping[WatchId, OddPage]
-) -> tuple[tuple[WatchId, tuple[WatchId, ...]], ...]:
-    """What the pages that were judged link to, themselves left out."""
-    named = ((s.watch.id, (*s.linked, *(one.id for one in s.found))) for s in ours if s.watch.id in odd)
-    return tuple(
-        (watch, tuple(one for one in dict.fromkeys(targets) if one != watch)[:MOST_LINKS])
-        for watch, targets in named
-    )
-
-
-def _names(prospect: Prospect) -> tuple[str, str, str]:
+def _names(prospect: Prospect) -> tuple[str, ...]:
     """Under which the store counts it."""
-    return prospect.host, prospect.neighbourhood, SEED + prospect.seed
+    words = (WORD + word for word in prospect.words)
+    return prospect.host, prospect.neighbourhood, SEED + prospect.seed, *words

@@ -1,4 +1,4 @@
-"""Judges the pages that a hunt looked at, in the order in which their looks are settled.
+"""Judges the pages that a hunt looked at, in the order in which it ordered their looks.
 
 The background is what all looks before taught.  It is kept as a snapshot now and then, and the figures of every page
 are kept with its look; so a start reads the snapshot, learns what came after it again, and goes on as if there had been
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from vedette.contracts.hunt import EndedLook
 from vedette.contracts.oddness import FeatureSet, OddFacts, OddPage, OddWeights, ScoreDecision
-from vedette.contracts.watch import Settlement
 from vedette.contracts.words import WatchId
 from vedette.core.judging.embedding import unpack_vector
 from vedette.core.oddness.background import Background, NotedPage, Twins
@@ -105,19 +105,19 @@ class OddPages:
                 self._judge.judge(facts)
                 self.number = facts.number
 
-    def judge(self, settled: Settlement, pull: float) -> OddPage | None:
+    def judge(self, look: EndedLook, pull: float) -> OddPage | None:
         """None: there is nothing to judge, no page came or it was judged before."""
-        page, visit = settled.figures, settled.visit
+        page = look.page
         if page is None:
             return None
         self.number += 1
-        place = site_of(host_of(visit.url))
+        place = site_of(host_of(look.shown_url))
         facts = OddFacts(
             number=self.number,
-            watch=settled.watch.id,
+            watch=look.watch,
             place=place,
-            at=visit.at,
-            digest=visit.digest or b"",
+            at=look.at,
+            digest=look.digest,
             pull=pull,
             page=page,
         )
@@ -125,9 +125,9 @@ class OddPages:
         found = OddPage(
             number=facts.number,
             watch=facts.watch,
-            url=settled.watch.url,
+            url=look.url,
             place=place,
-            source=settled.watch.source,
+            source=look.source,
             at=facts.at,
             digest=facts.digest,
             pull=pull,

@@ -35,7 +35,11 @@ MOST_NOTE = 500  # characters
 NOT_GET = "asks with {}; add it by hand: `vedette add URL --post`, which no file may decide"
 _UNITS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 # What people set there and we have nothing for; all else is the tool's own record.
-_NOT_OURS = "browser_steps notification_urls proxy webdriver_js_execute_code".split()
+_NOT_OURS = "browser_steps notification_muted notification_urls proxy webdriver_js_execute_code".split()
+# Filters that a group has for all its watches there.
+_OF_GROUPS = (
+    "include_filters subtractive_selectors ignore_text trigger_text text_should_not_be_present extract_text"
+).split()
 _BROWSERS = ("html_webdriver", "extra_browser")
 _VERSION = re.compile(r"(?m)^(\d{9,11}),")
 
@@ -43,9 +47,10 @@ _VERSION = re.compile(r"(?m)^(\d{9,11}),")
 def read_changedetection(data: bytes) -> Parsed:
     parsed = Parsed()
     whole = _unpacked(data) if data[:2] == b"PK" else whole_json(data, "watching", dict)
-    titles = _titles(whole)
+    tags = _groups(whole)
+    titles = {name: str(tag["title"]) for name, tag in tags.items() if "title" in tag}
     for number, (name, watch) in enumerate(whole["watching"].items(), 1):
-        said = watch if isinstance(watch, Mapping) else {}
+        said = _with_filters_of_groups(watch if isinstance(watch, Mapping) else {}, tags)
         past = _past(str(whole.get("history", {}).get(name, "")))
         _take_watch(parsed, number, said, titles, past)
     return parsed
@@ -109,16 +114,27 @@ def _object(text: bytes) -> Said:
     return found if isinstance(found, dict) else {}
 
 
-def _titles(whole: Said) -> dict[str, str]:
-    """What people call each tag; a watch names it by its id."""
+def _with_filters_of_groups(watch: Said, tags: Mapping[str, Said]) -> Said:
+    """The filters of its groups come behind its own, as that program has it."""
+    ids = watch.get("tags")
+    own = [tags[one] for one in ids if one in tags] if isinstance(ids, list) else []
+    found = dict(watch)
+    for name in _OF_GROUPS:
+        lists = [one.get(name) for one in (watch, *own)]
+        whole = [value for values in lists if isinstance(values, list) for value in values]
+        if whole:
+            found[name] = list(dict.fromkeys(map(str, whole)))
+    return found
+
+
+def _groups(whole: Said) -> dict[str, Said]:
+    """Each tag by its id, which a watch names it by."""
     found: Any = whole
     for name in ("settings", "application", "tags"):
         found = found.get(name) if isinstance(found, Mapping) else None
     own = whole.get("tags")
     tags = {**(found if isinstance(found, Mapping) else {}), **(own if isinstance(own, Mapping) else {})}
-    return {
-        name: str(tag["title"]) for name, tag in tags.items() if isinstance(tag, Mapping) and "title" in tag
-    }
+    return {name: tag for name, tag in tags.items() if isinstance(tag, Mapping)}
 
 
 def _take_watch(parsed: Parsed, number: int, said: Said, titles: Mapping[str, str], past: str) -> None:

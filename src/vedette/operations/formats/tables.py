@@ -94,8 +94,11 @@ def write_csv(sources: list[Source]) -> str:
 
 
 def neutral(cell: str) -> str:
-    """Nothing that a spreadsheet runs, nothing that a terminal obeys."""
-    cell = _CONTROL.sub("\ufffd", cell)
+    """Nothing that a spreadsheet runs, nothing that a terminal obeys.
+
+    The writer puts no quotes around a lone carriage return, at which a spreadsheet begins a new row.
+    """
+    cell = _CONTROL.sub("\ufffd", cell).replace("\r\n", "\n").replace("\r", "\n")
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 

@@ -1,4 +1,4 @@
--- revision 0020
+-- revision 0024
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -74,6 +74,14 @@ CREATE TABLE backgrounds (
 	number BIGINT NOT NULL, 
 	body BLOB NOT NULL, 
 	CONSTRAINT pk_backgrounds PRIMARY KEY (id)
+)
+;;
+CREATE TABLE change_marks (
+	change_id INTEGER NOT NULL, 
+	word VARCHAR NOT NULL, 
+	who VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	CONSTRAINT pk_change_marks PRIMARY KEY (change_id)
 )
 ;;
 CREATE TABLE change_numbers (
@@ -241,11 +249,25 @@ CREATE TABLE hubs (
 	CONSTRAINT pk_hubs PRIMARY KEY (watch_id)
 )
 ;;
+CREATE TABLE hunt_looks (
+	turn INTEGER NOT NULL, 
+	watch_id INTEGER NOT NULL, 
+	url TEXT NOT NULL, 
+	seed VARCHAR NOT NULL, 
+	pull FLOAT NOT NULL, 
+	words TEXT NOT NULL, 
+	is_prospect BOOLEAN NOT NULL, 
+	facts TEXT, 
+	figures BLOB, 
+	CONSTRAINT pk_hunt_looks PRIMARY KEY (turn), 
+	CONSTRAINT uq_hunt_looks_watch_id UNIQUE (watch_id)
+)
+;;
 CREATE TABLE hunts (
 	id INTEGER NOT NULL, 
 	number BIGINT NOT NULL, 
 	empty_at BIGINT, 
-	"after" BIGINT NOT NULL, 
+	"after" BIGINT NOT NULL, turn BIGINT DEFAULT '0' NOT NULL, learned BIGINT DEFAULT '0' NOT NULL, weighed BIGINT DEFAULT '-1' NOT NULL, 
 	CONSTRAINT pk_hunts PRIMARY KEY (id)
 )
 ;;
@@ -457,7 +479,7 @@ CREATE TABLE parked (
 ;;
 CREATE TABLE prospects (
 	watch_id INTEGER NOT NULL, 
-	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, 
+	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, seed VARCHAR, words TEXT, 
 	CONSTRAINT pk_prospects PRIMARY KEY (watch_id)
 )
 ;;
@@ -671,6 +693,8 @@ CREATE TABLE yields (
 ;;
 CREATE INDEX ix_alerts_subject ON alerts (subject)
 ;;
+CREATE INDEX ix_change_marks_word ON change_marks (word)
+;;
 CREATE INDEX ix_changes_observed_at ON changes (observed_at)
 ;;
 CREATE INDEX ix_changes_state_observed_at ON changes (state, observed_at)
@@ -825,4 +849,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0020');
+INSERT INTO "alembic_version" VALUES('0024');

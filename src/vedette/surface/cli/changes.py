@@ -9,7 +9,7 @@ import typer
 
 from vedette.contracts.errors import InputError
 from vedette.core.urls.canonical import watch_id
-from vedette.operations.arguments import a_moment, a_risk, a_url, some_states
+from vedette.operations.arguments import a_mark, a_moment, a_risk, a_url, some_states
 from vedette.operations.changes import NumberedChange, list_changes, numbered_json, stored_diff
 from vedette.report.changes import change_lines, summary_line
 from vedette.report.diffs import by_words
@@ -45,6 +45,9 @@ def changes(
     source: SourceOption = None,
     tag: TagOption = None,
     url: Annotated[str | None, typer.Option("--url", help="Only of this URL.")] = None,
+    mark: Annotated[
+        str | None, typer.Option("--mark", help="useful, noise, or none: what nobody marked.")
+    ] = None,
     with_diff: Annotated[bool, typer.Option("--diff", help="With what differs.")] = False,
     limit: LimitOption = 50,
 ) -> None:
@@ -59,6 +62,7 @@ def changes(
         watch=None if url is None else watch_id(a_url(url)),
         source=source,
         sources=session.installation.tagged(tag),
+        mark=a_mark(mark, "--mark"),
     )
     found = list_changes(session.installation, which, limit)
     if session.given.as_json:

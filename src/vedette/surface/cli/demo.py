@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote, urlsplit
 
 import typer
 
@@ -56,6 +57,7 @@ FOREWORD = (
     "Vedette finds the pages, looks politely and reports what changed.",
     "",
 )
+EDITED = "Try it: watch {add} , then change that page at {page}edit"
 CRITICAL = (
     "gazette.example",
     "tax.example",
@@ -199,7 +201,12 @@ async def _watch(stage: Session, seen: DemoSeen, seconds: float | None, shown: D
                 timer.cancel()
 
     async with LivingWeb(seen.world, now=lambda: clock.now().timestamp()) as web:
-        loaded = _loaded(web, stage.given.data or Path())
+        board = await web.notice_board()
+        if shown.page is not None:
+            stage.out.note(
+                EDITED.format(page=board, add=f"{shown.page.address}add?url={quote(board, safe='')}")
+            )
+        loaded = _loaded(web, board, stage.given.data or Path())
         hooks = RunHooks(on_event=shown.on_event, clock=clock, beside=until_time, owns_process=True)
         request = RunRequest(takes_orders=shown.page is not None, orders_every=ORDERS)
         ended = await run_with(loaded, request, hooks)
@@ -207,7 +214,7 @@ async def _watch(stage: Session, seen: DemoSeen, seconds: float | None, shown: D
         return ended
 
 
-def _loaded(web: LivingWeb, data: Path) -> Loaded:
+def _loaded(web: LivingWeb, board: str, data: Path) -> Loaded:
     sources = [
         {
             "name": source["name"],
@@ -223,7 +230,7 @@ def _loaded(web: LivingWeb, data: Path) -> Loaded:
         "stages": {"embed": False},  # nothing of it would be seen
         "fetch": {
             "allow_networks": ["127.0.0.0/8"],
-            "allow_ports": [web.port],
+            "allow_ports": sorted({web.port, urlsplit(board).port or web.port}),
             "nameservers": [web.nameserver],
             "user_agent": "Vedette-demo/0.1 (+https://vedette.example/bot)",
         },

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from vedette.report.plain import Line, as_rich, as_text, dump, plain, quoted, shown_page
+from vedette.report.plain import Line, as_rich, as_text, document, dump, plain, quoted, shown_page
 from vedette.report.table import are_numbers, folded, table_lines, wide
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Output:
 
     def document(self, value: object) -> None:
         """The result as one JSON document."""
-        print_line(dump(value, indent=2))
+        _print_bytes(document(value))
 
     def stream(self, value: object) -> None:
         """One line of a stream of JSON, out at once."""
@@ -180,6 +180,23 @@ def print_line(text: str, *, to_stderr: bool = False) -> None:
     stream = sys.stderr if to_stderr else sys.stdout
     stream.write(text + "\n")
     stream.flush()
+
+
+def _print_bytes(utf8: bytes) -> None:
+    """A line of UTF-8.  A stream that wants other letters gets text."""
+    stream = sys.stdout
+    raw = getattr(stream, "buffer", None)
+    if raw is None or not _is_utf8(stream):
+        print_line(utf8.decode())
+        return
+    stream.flush()
+    raw.write(utf8)
+    raw.write(b"\n")
+    stream.flush()
+
+
+def _is_utf8(stream: TextIO) -> bool:
+    return (stream.encoding or "").lower().replace("-", "") == "utf8"
 
 
 def _span(cell: Cell) -> tuple[str, str]:

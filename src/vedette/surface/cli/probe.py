@@ -66,7 +66,8 @@ def look(
     part of the page it is, and what of it is never compared.  With --lister also what a source of that kind would find
     there, and what its filters would leave out.
     With --filter, or of a page whose source has filters, also what each step leaves.
-    robots.txt and the address guard are obeyed as in a run.  Exit 0 when there is content, 1 when not.
+    robots.txt and the address guard are obeyed as in a run.
+    Exit 0 when there is content that the filters match, else 1.
     """
     asked = PageTrial(
         url=url,
@@ -85,7 +86,7 @@ def look(
         session.out.document(tried_json(tried))
     else:
         session.out.lines(tried_lines(tried, whole=text))
-    if not tried.has_content:
+    if not tried.has_content or tried.is_unmatched:
         raise typer.Exit(Exit.FAILED)
 
 

@@ -62,12 +62,14 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             ("changes", "changes", "What changed, newest first, each with its summary."),
             ("diff", "changes", "What differs between two looks."),
+            ("mark", "marks", "Say that a change was useful, or noise."),
+            ("noise", "marks", "Rules that would keep a change from being told, tried on the record."),
             ("search", "evidence_search", "Pages that say it, in all evidence that is kept."),
             ("history", "watches", "Every look at a URL, newest first."),
             ("list", "watches", "Watches, with risk, last outcome and due time."),
             ("due", "watches", "What is due now, most overdue first."),
             ("explain", "explain", "The recorded decision about a URL, with its reasons."),
-            ("why-not", "watches", "Why a URL was not looked at."),
+            ("why-not", "why_not", "Why a URL was not looked at."),
         ),
     ),
     (

@@ -62,9 +62,9 @@ def _due(watch: WatchLine, found: WatchList) -> str:
     """When it is looked at next, or why not; and whether its changes are told."""
     source = found.asking.get(watch.url)
     every = f", every {span(source.every)}" if source and source.every else ""
-    idle = "merged" if watch.merged_into else "paused" if found.is_paused(watch) else "not scheduled"
+    idle = "merged" if watch.merged_into else "paused" if watch.source in found.paused else "not scheduled"
     due = about(watch.due_at, found.now) + every if watch.due_at else idle
-    return f"{due}, muted" if found.is_muted(watch) else due
+    return f"{due}, muted" if watch.source in found.muted else due
 
 
 def _texts(rows: Sequence[Row]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Watches and single URLs: list, due, history, why-not."""
+"""Watches and single URLs: list, due, history."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import typer
 from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
 from vedette.operations.watches import history_of, list_watches, watched_host, watches_json
-from vedette.operations.why_not import why_not as reasons_of
-from vedette.operations.why_not import why_not_json
-from vedette.report.plain import line, moment, plain, quoted
+from vedette.report.plain import moment, plain
 from vedette.report.verdicts import changed_words, visit_json
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.output import Cell
@@ -27,7 +25,6 @@ def register(app: typer.Typer) -> None:
     verb(app, "list", example="vedette list --risk critical\nvedette list --host example.org --json")(list_)
     verb(app, "due", example="vedette due --within 4h")(due)
     verb(app, "history", example="vedette history https://example.org/rules")(history)
-    verb(app, "why-not", example="vedette why-not https://example.org/private/")(why_not)
 
 
 def list_(
@@ -123,26 +120,3 @@ def _visit_cells(visit: Visit, change: int | None) -> tuple[Cell, ...]:
         visit.digest.hex()[:12] if visit.digest else "-",
         plain(visit.detail, 80),
     )
-
-
-# Why we did not look: why-not.
-
-
-def why_not(
-    session: Session, url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]
-) -> None:
-    """Why a URL was not looked at.
-
-    robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, parked, paused, merged, not chosen by
-    the hunt, unknown.
-
-    One sentence first, what to do about it second, everything else that holds it back after that.
-    """
-    found = reasons_of(session.installation, url)
-    if session.given.as_json:
-        session.out.document(why_not_json(found))
-        return
-    for number, answer in enumerate(found.answers):
-        session.out.lines([line(quoted(answer.sentence, "" if number else "head"))])
-        if answer.remedy:
-            session.out.lines([line(("dim", f"  {plain(answer.remedy)}"))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -18,6 +18,7 @@ from vedette.operations.evidence_list import evidence_json, list_evidence
 from vedette.operations.explain import explain
 from vedette.operations.freshness import freshness_json
 from vedette.operations.health import health_report_json, list_alerts, source_health
+from vedette.operations.host_receipts import host_receipt, host_receipt_json
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import MOST, change_page, lane_page, source_page, watch_page
@@ -131,6 +132,15 @@ async def get_change(request: Request, web: WebDep, number: int) -> Response:
     found = await web.ask(stored_diff, str(number))
     more = {"before_at": found.before_at, "earlier": found.earlier}
     return answer(request, {**numbered_json(found.change, with_diff=True), **more})
+
+
+@router.get("/lanes/{lane}/receipt", response_model=Entry, tags=["politeness"])
+async def get_lane_receipt(
+    request: Request, web: WebDep, lane: Annotated[str, Path(max_length=2000)]
+) -> Response:
+    """The requests that a host saw in the last day, and what its lane and its robots.txt allow."""
+    found = await web.ask(host_receipt, lane)
+    return answer(request, host_receipt_json(found, web.installation.now()))
 
 
 @router.get("/lanes", response_model=ListPage, tags=["politeness"])

@@ -23,6 +23,7 @@ from vedette.operations.sources import (
     FOREVER,
     SourceOrdered,
     add_source,
+    group_source,
     mute_source,
     note_source,
     pause_source,
@@ -106,6 +107,10 @@ class NoteWords(_Body):
     words: str = Field(default="", max_length=2000)
 
 
+class GroupNames(_Body):
+    groups: list[Annotated[str, Field(min_length=1, max_length=60, pattern="^[^,]+$")]] = Field(max_length=20)
+
+
 class NewToken(_Body):
     name: str = Field(min_length=1, max_length=60)
     scope: str = Field(default="read", pattern="^(read|write|admin)$")
@@ -160,6 +165,12 @@ async def post_unmute(request: Request, web: WebDep, source: SourceId) -> Respon
 async def post_note(request: Request, web: WebDep, source: SourceId, given: NoteWords) -> Response:
     """A note of the operator's own; empty: the note goes."""
     return answer(request, ordered_json(await web.ask(note_source, source, given.words)))
+
+
+@router.post("/sources/{source}/groups", response_model=Entry, tags=["sources"])
+async def post_groups(request: Request, web: WebDep, source: SourceId, given: GroupNames) -> Response:
+    """The groups (tags) that it is in, in place of those that it was in."""
+    return answer(request, ordered_json(await web.ask(group_source, source, ",".join(given.groups))))
 
 
 @router.delete("/sources/{source}", response_model=Entry, tags=["sources"])

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from vedette.contracts.errors import InputError, StoreError, VedetteError
+from vedette.contracts.source import Source
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule import POLICIES
@@ -20,13 +21,14 @@ from vedette.operations.evidence import body_of, kept_evidence, text_of
 from vedette.operations.evidence_list import archive_heads, list_evidence
 from vedette.operations.explain import explain
 from vedette.operations.health import list_alerts, source_health
+from vedette.operations.host_receipts import host_receipt
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, lane_page, source_page, watch_page
 from vedette.operations.overview import has_watches, overview, politeness
-from vedette.operations.panel_batches import batch_status
+from vedette.operations.panel_batches import batch_page
 from vedette.operations.shown_config import settings
-from vedette.operations.sources import last_error, list_sources, remedy
+from vedette.operations.sources import groups, last_error, list_sources, remedy
 from vedette.operations.why_not import why_not
 from vedette.report.changes import because
 from vedette.report.explanation import explanation_lines, noise_lines
@@ -45,6 +47,7 @@ Word = Annotated[str, Query(max_length=2000)]
 LATEST = 8  # changes on the overview
 LOOKS = 60  # on the page of a watch
 UNTRIED = {"budget": "1", "hours": "4", "policy": ""}  # where the sliders of a what-if stand at first
+VERIFYING = "verify"  # the long work that reads all evidence again
 ROWS = 100  # of a list that is at hand as a whole
 RAW_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'self'",
@@ -85,7 +88,7 @@ async def get_changes(request: Request, web: WebDep) -> Response:
     found, problem = await _tried(web, _changes, which, problem)
     name = "changes_list.html" if request.headers.get("hx-target") == "results" else "changes.html"
     values = {"page": found, "which": which, "problem": problem, "risks": [*reversed(Risk)]}
-    return page(request, name, **values, because=because)
+    return page(request, name, **values, groups=await web.remembered("groups", groups), because=because)
 
 
 @router.get("/changes/{number}")
@@ -103,6 +106,7 @@ async def get_change(request: Request, web: WebDep, number: int, view: str = "si
         "views": VIEWS,
         "rows": rows,
         "lines": lines,
+        "source": await web.ask(_source_of, one.view.source),
     }
     return page(request, "change.html", **values, because=because(one.view.change))
 
@@ -120,7 +124,7 @@ async def get_watches(request: Request, web: WebDep) -> Response:
         "risks": [*reversed(Risk)],
         "outcomes": outcomes,
     }
-    return page(request, name, **values)
+    return page(request, name, **values, groups=await web.remembered("groups", groups))
 
 
 @router.get("/watch")
@@ -156,6 +160,15 @@ async def get_sources(request: Request, web: WebDep, text: Word = "", cursor: st
     return page(request, "sources.html", **await source_values(web, text, cursor))
 
 
+@router.get("/add")
+async def get_add(
+    request: Request, web: WebDep, url: Annotated[str, Query(max_length=8000)] = ""
+) -> Response:
+    """The form, filled with an address: a bookmark of the browser opens it.  Nothing is looked at before a click."""
+    values = await source_values(web) | {"given": {"url": url}}
+    return page(request, "sources.html", **(values | {"is_adding": True}))
+
+
 @router.get("/lanes")
 async def get_lanes(request: Request, web: WebDep, text: Word = "", cursor: str | None = None) -> Response:
     """A receipt per host: what we asked, and what it allows."""
@@ -167,10 +180,29 @@ async def get_lanes(request: Request, web: WebDep, text: Word = "", cursor: str 
     return page(request, "lanes.html", **values, words=lane_words)
 
 
+@router.get("/lane")
+async def get_lane(request: Request, web: WebDep, host: Url) -> Response:
+    """The receipt of one host: what we asked, when, and what its robots.txt allowed."""
+    found = await web.ask(host_receipt, host)
+    return page(request, "lane.html", found=found, words=lane_words, one=found.receipt)
+
+
 @router.get("/evidence")
 async def get_evidence(request: Request, web: WebDep) -> Response:
     heads = await web.ask(archive_heads)
-    return page(request, "evidence.html", heads=heads, report=None, problem="")
+    work = web.work.of(VERIFYING)
+    values: dict[str, Any] = {
+        "heads": heads,
+        "report": None,
+        "problem": "",
+        "work": None,
+        "is_cancelled": False,
+    }
+    if work is not None:
+        values["report"], values["is_cancelled"] = work.result, work.is_cancelled
+        values["problem"] = str(work.error or "")
+        values["work"] = work if work.is_running else None
+    return page(request, "evidence.html", **values)
 
 
 @router.get("/evidence-of")
@@ -220,12 +252,18 @@ async def get_parked(request: Request, web: WebDep) -> Response:
 
 
 @router.get("/panel")
-async def get_panel(request: Request, web: WebDep, batch: str | None = None) -> Response:
+async def get_panel(request: Request, web: WebDep, batch: Word | None = None, domain: Word = "") -> Response:
+    """How far a batch is, what it cost and dropped, and what the models say of one domain."""
+    found, problem = None, {}
     try:
-        found, problem = await web.ask(batch_status, batch), ""
+        found = await web.ask(batch_page, batch or None, domain)
+    except InputError as error:
+        problem = {"domain": str(error)} if domain else {"batch": str(error)}
+        found = await web.ask(batch_page, batch or None) if domain else None
     except VedetteError as error:
-        found, problem = None, str(error)
-    return page(request, "panel.html", found=found, problem=problem)
+        problem = {"batch": str(error)}
+    values: dict[str, Any] = {"shown": found, "found": found and found.view, "domain": domain}
+    return page(request, "panel.html", **values, problem=problem, status=422 if "domain" in problem else 200)
 
 
 @router.get("/settings")
@@ -257,6 +295,7 @@ async def source_values(web: Web, text: str = "", cursor: str | None = None) -> 
         "given": {},
         "problem": {},
         "tried": None,
+        "is_adding": False,
     }
 
 
@@ -288,6 +327,12 @@ def _changes(installation: Installation, which: ChangeQuery) -> Any:
 
 def _watches(installation: Installation, which: WatchQuery) -> Any:
     return watch_page(installation, which.as_filter(installation), which.limit, which.cursor)
+
+
+def _source_of(installation: Installation, source: str) -> Source | None:
+    with installation.queries() as queries:
+        found = queries.source(source)
+    return None if found is None else found.source
 
 
 def _raw(installation: Installation, what: str) -> bytes:

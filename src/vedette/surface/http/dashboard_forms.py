@@ -9,16 +9,16 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from vedette.contracts.errors import InputError, RefusedError, VedetteError
+from vedette.contracts.errors import InputError, RefusedError
 from vedette.operations import probe
 from vedette.operations.arguments import a_duration, a_lane
-from vedette.operations.evidence_list import archive_heads
 from vedette.operations.health import acknowledge_alert
 from vedette.operations.lanes import drop_work, reset_lane, retry_work
 from vedette.operations.maintenance import verify_evidence
 from vedette.operations.page_trials import PageTrial, try_page
 from vedette.operations.sources import (
     add_source,
+    group_source,
     note_source,
     pause_source,
     remove_source,
@@ -27,7 +27,8 @@ from vedette.operations.sources import (
 )
 from vedette.surface.http.api_answers import field_of
 from vedette.surface.http.api_writes import mute_for, order_look
-from vedette.surface.http.dashboard import source_values
+from vedette.surface.http.dashboard import VERIFYING, source_values
+from vedette.surface.http.long_work import CANCELLED, LongWork
 from vedette.surface.http.page_frame import page
 from vedette.surface.http.sign_in import form_of, own_path
 from vedette.surface.http.web_context import WebDep
@@ -64,7 +65,11 @@ async def post_preview(request: Request, web: WebDep) -> Response:
 @router.post("/sources/add")
 async def post_add(request: Request, web: WebDep) -> Response:
     given = await form_of(request)
-    keys = {name: given[name] for name in ("name", "lister", "risk", "every") if given.get(name)}
+    keys: dict[str, Any] = {
+        name: given[name] for name in ("name", "lister", "risk", "every") if given.get(name)
+    }
+    tags = [word.strip() for word in given.get("tags", "").split(",") if word.strip()]
+    keys |= {"tags": tags} if tags else {}
     try:
         done = await web.ask(add_source, given.get("url", ""), keys, {})
     except (InputError, RefusedError) as error:
@@ -87,6 +92,9 @@ async def post_order(request: Request, web: WebDep) -> Response:
     elif order == "note":
         await web.ask(note_source, what, given.get("words", ""))
         word = "noted"
+    elif order == "group":
+        await web.ask(group_source, what, given.get("words", ""))
+        word = "grouped"
     elif order in ORDERS:
         call, word = ORDERS[order]
         await web.ask(call, what)
@@ -134,12 +142,20 @@ async def post_parked(request: Request, web: WebDep) -> Response:
 @router.post("/evidence/verify")
 async def post_verify(request: Request, web: WebDep) -> Response:
     """Reads all evidence again, now."""
-    heads = await web.ask(archive_heads)
-    try:
-        report, problem = await web.ask(verify_evidence), ""
-    except VedetteError as error:
-        report, problem = None, str(error)
-    return page(request, "evidence.html", heads=heads, report=report, problem=problem)
+    web.work.forget(VERIFYING)
+    work = LongWork(VERIFYING, "Reading all evidence again")
+    await web.work.begun(work, lambda progress: verify_evidence(web.installation, progress=progress), request)
+    return RedirectResponse("/evidence", status_code=303)
+
+
+@router.post("/work/cancel")
+async def post_cancel(request: Request, web: WebDep) -> Response:
+    """An end to long work; what it is about stays as it was."""
+    given = await form_of(request)
+    work = web.work.of(given.get("work", ""))
+    if work is not None:
+        work.cancel()
+    return _to(own_path(given.get("next", "/")), CANCELLED)
 
 
 def _to(there: str, word: str) -> Response:

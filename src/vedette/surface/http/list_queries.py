@@ -86,11 +86,15 @@ class ChangeQuery(_ListQuery):
 
     text: Word = Field(default=None, description="Part of the URL, the title or the summary.")
     source: Word = None
+    tag: Word = Field(default=None, description="Of sources with this tag.")
     url: Word = Field(default=None, description="Of this watch.")
     risk: RiskWord = Field(default=None, description="This and graver.")
     state: str | None = Field(default=None, pattern=f"^({STATES})$")
     since: Word = Field(default=None, description="24h, 7d, or a date.")
     until: Word = None
+    mark: str | None = Field(
+        default=None, pattern="^(useful|noise|none)$", description="What people say of it."
+    )
     diff: bool = Field(default=False, description="With what differs.")
 
     def as_filter(self, installation: Installation) -> ChangeFilter:
@@ -101,10 +105,12 @@ class ChangeQuery(_ListQuery):
                 watch = known_watch(installation, queries, self.url).id
         return ChangeFilter(
             source=self.source or None,
+            sources=installation.tagged(self.tag or None),
             risk=a_risk(self.risk, "--risk"),
             states=some_states(self.state, "--state"),
             since=a_moment(self.since or None, "--since", now),
             until=a_moment(self.until or None, "--until", now),
             text=self.text or None,
             watch=watch,
+            mark=self.mark or None,
         )

@@ -44,6 +44,7 @@ class SourceLogin(_Fields):
     basic_auth: BasicLogin | None = None
     post: PostedBody | None = None
     keep_cookies: bool | None = None
+    proxy: str | None = Field(default=None, max_length=2000)
 
     def keys(self) -> dict[str, object]:
         """As a `fetch` section has them."""

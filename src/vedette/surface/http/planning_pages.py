@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Annotated, Any
 from urllib.parse import parse_qs
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.core.schedule import POLICIES
 from vedette.operations.arguments import a_duration
 from vedette.operations.bulk_edit import MOST as MOST_EDITED
@@ -24,9 +25,10 @@ from vedette.operations.list_pages import MOST
 from vedette.report.lanes import lane_words
 from vedette.surface.http.api_answers import PROBLEMS, answer, field_of
 from vedette.surface.http.dashboard import UNTRIED
+from vedette.surface.http.long_work import LongWork, Progress, WorkCancelled
 from vedette.surface.http.page_frame import page
 from vedette.surface.http.sign_in import form_of
-from vedette.surface.http.web_context import WebDep
+from vedette.surface.http.web_context import Web, WebDep
 
 router = APIRouter()
 api = APIRouter(responses=PROBLEMS)
@@ -72,17 +74,40 @@ async def get_due_why(
 async def get_what_if(request: Request, web: WebDep) -> Response:
     """What another budget, objective or policy would have done, over the looks on record."""
     given = {name: request.query_params.get(name, default) for name, default in UNTRIED.items()}
-    found, problem, status = None, {}, 200
-    if request.query_params:
+    work, problem, status = None, {}, 200
+    try:
+        if set(request.query_params) - {"done"}:
+            work = await _replayed(request, web, given)
+            if work.error is not None:
+                raise work.error
+    except InputError as error:
+        said = field_of(error, "budget")
+        problem, status = {said.field: said.message}, 422
+    except VedetteError as error:
+        problem, status = {"all": str(error)}, 503
+    values: dict[str, Any] = {"given": given, "problem": problem, "policies": tuple(POLICIES)}
+    shown = {
+        "found": None if work is None else work.result,
+        "work": work if work is not None and work.is_running else None,
+        "is_cancelled": work is not None and work.is_cancelled,
+    }
+    return page(request, "what_if.html", **values, **shown, status=status)
+
+
+async def _replayed(request: Request, web: Web, given: dict[str, str]) -> LongWork:
+    """The looks on record played again, in a process that can be ended."""
+    asked = asked_what_if(**given)
+    work = LongWork(f"what-if {json.dumps(given)}", "Playing the looks on record again", end=web.trials.stop)
+
+    def play(progress: Progress) -> dict[str, object]:
         try:
-            found = await web.ask(web.trials.what_if, asked_what_if(**given))
-        except InputError as error:
-            said = field_of(error, "budget")
-            problem, status = {said.field: said.message}, 422
-        except StoreError as error:
-            problem, status = {"all": str(error)}, 503
-    values: dict[str, Any] = {"found": found, "given": given, "problem": problem, "policies": tuple(POLICIES)}
-    return page(request, "what_if.html", **values, status=status)
+            return web.trials.what_if(web.installation, asked, progress=progress)
+        except StoreError:
+            if work.is_cancelled:
+                raise WorkCancelled from None
+            raise
+
+    return await web.work.begun(work, play, request)
 
 
 @api.get("/what-if", response_model=Entry, tags=["promises"])

@@ -30,6 +30,7 @@ from vedette.surface.http import (
     export_routes,
     feed_routes,
     filter_pages,
+    noise_pages,
     planning_pages,
     search_pages,
     sign_in,
@@ -43,6 +44,16 @@ from vedette.surface.http.server import METRICS_TYPE, ListenOptions, door
 from vedette.surface.http.web_context import KeptCredentials, Web
 
 OPEN_PATHS = OPEN | {LOGIN}  # with what is under ASSETS, all that asks for nothing
+PAGES = (
+    dashboard,
+    dashboard_forms,
+    filter_pages,
+    noise_pages,
+    planning_pages,
+    search_pages,
+    sign_in,
+    feed_routes,
+)
 FRONT = "vedette serve: /healthz /readyz /metrics\n"  # where there is no store to show
 
 
@@ -115,8 +126,7 @@ def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) ->
     if web is not None:
         app.state.web = web
         _add_api(app)
-        pages = (dashboard, dashboard_forms, filter_pages, planning_pages, search_pages, sign_in, feed_routes)
-        for one in pages:
+        for one in PAGES:
             app.include_router(one.router, include_in_schema=False)
         app.mount(ASSETS, assets())
         explain_errors(app, error_page)
@@ -128,7 +138,7 @@ def _add_api(app: FastAPI) -> None:
     app.include_router(api_writes.router, prefix=API)
     app.include_router(feed_routes.api, prefix=API)
     app.include_router(export_routes.router, prefix=API)
-    for one in (planning_pages, search_pages, filter_pages):
+    for one in (planning_pages, search_pages, filter_pages, noise_pages):
         app.include_router(one.api, prefix=API)
 
     def described() -> dict[str, object]:

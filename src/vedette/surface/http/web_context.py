@@ -23,6 +23,7 @@ from vedette.operations.freshness_apart import FreshnessProcess
 from vedette.operations.installation import Installation
 from vedette.store.access_rows import AccessToken
 from vedette.surface.http.access_check import WHO, Gate, Right, Visitor
+from vedette.surface.http.long_work import WorkBoard
 
 T = TypeVar("T")
 THREADS = 4  # the engine has those of the event loop to itself
@@ -43,6 +44,7 @@ class Web:
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "vedette-http"))
     figures: FreshnessProcess = field(default_factory=FreshnessProcess)
     trials: FreshnessProcess = field(default_factory=FreshnessProcess)  # what somebody asks for, beside it
+    work: WorkBoard = field(default_factory=WorkBoard)
     _kept: dict[str, tuple[float, float, Any]] = field(default_factory=dict)  # when, how long it took, what
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
     _renewals: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
@@ -128,6 +130,7 @@ class Web:
         self.state.events.close()
         self.figures.close()
         self.trials.close()
+        self.work.close()
         self.pool.shutdown(wait=False, cancel_futures=True)
 
 

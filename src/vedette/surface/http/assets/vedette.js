@@ -65,6 +65,12 @@
     for (const menu of $$("details.row-menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   });
 
+  // A bookmark for other pages: behind a proxy only the browser knows the address of this one.
+  for (const link of $$("[data-bookmarklet]")) {
+    link.href = "javascript:void(open('" + location.origin + "/add?url='+encodeURIComponent(location.href)))";
+    link.addEventListener("click", (event) => { event.preventDefault(); link.nextElementSibling.hidden = false; });
+  }
+
   document.querySelector(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   follow();
   $$("[data-plot]").forEach(draw);
