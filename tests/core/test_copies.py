@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.copies import _compiled, quick, replace
+from vedette.contracts.copies import _compiled, maker, quick, replace
 from vedette.contracts.fetch import Fetched
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, Outcome, SourceId, WatchId
@@ -128,3 +128,29 @@ def test_a_quick_value_shares_nothing_with_another_and_stays_frozen() -> None:
 def test_a_value_that_checks_itself_cannot_be_quick() -> None:
     with pytest.raises(TypeError, match="Checked"):
         quick(Checked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """Its fields are called as the words of the code that sets them."""
+
+    kind: int
+    twin: int
+    made: list[int] = field(default_factory=list)
+    missing: int = 4
+
+
+def test_a_field_may_be_called_anything() -> None:
+    plain = Named(kind=1, twin=2, made=[3])
+    assert maker(Named)(kind=1, twin=2, made=[3]) == replace(plain) == plain
+    assert quick(Named)(kind=1, twin=2) == maker(Named)(kind=1, twin=2) == replace(plain, made=[])
+
+
+def test_what_a_maker_makes_is_frozen_and_what_is_no_dataclass_makes_itself() -> None:
+    made = maker(Child)(1, c="x")
+    assert type(made) is Child
+    assert made == Child(1, [], "x")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.a = 2  # type: ignore[misc]
+    assert maker(int) is int
+    assert maker(Checked) is Checked

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
+from vedette.contracts.copies import maker
+
 _T = TypeVar("_T")
 Row = Sequence[Any]
 # A column, or several, and how its value is made of them; of an attribute, how its column is made.
@@ -96,13 +98,13 @@ class Part:
 
 def reader(make: Callable[..., _T], columns: Sequence[str], **fields: How | Part) -> Callable[[Row], _T]:
     """Makes a value of a row of these columns.  Each field names its column, or columns and what is made of them."""
-    scope: dict[str, Any] = {"make": make}
+    scope: dict[str, Any] = {"make": maker(make)}
     terms = []
     for field, how in fields.items():
         if isinstance(how, Part):
             inner = ", ".join(_term(f"{field}_{name}", one, scope, name) for name, one in how.fields.items())
             first = next(_names(next(iter(how.fields.values()))))
-            scope[f"make_{field}"] = how.make
+            scope[f"make_{field}"] = maker(how.make)
             terms.append(f"{field}=None if c_{first} is None else make_{field}({inner})")
         else:
             terms.append(_term(field, how, scope, field))

@@ -134,7 +134,7 @@ def _has_fields(blocks: Sequence[Block]) -> bool:
 BITS = 64
 _WINDOW = 8  # bytes from the start of each word: the word and a little of the next
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))  # splitmix64
-_EIGHT = np.arange(8, dtype=np.uint64)
+_EIGHT = np.arange(8, dtype=np.uint64)[:, None]
 _LOW = np.uint64(0x0101010101010101)  # the lowest bit of every byte
 _SHIFT = (np.uint64(29), np.uint64(32))
 _COUNTED = 255  # words whose bits are counted side by side in the bytes of one integer,
@@ -153,15 +153,18 @@ def simhash(text: str) -> int:
     words ^= words >> _SHIFT[0]
     words *= _MIX[1]
     words ^= words >> _SHIFT[1]
-    votes = sum(_votes(words[at : at + _AT_ONCE]) for at in range(0, len(words), _AT_ONCE))
+    votes = _votes(words[:_AT_ONCE])
+    for at in range(_AT_ONCE, len(words), _AT_ONCE):
+        votes += _votes(words[at : at + _AT_ONCE])
     bits: bytes = np.packbits(votes * 2 > len(words), bitorder="little").tobytes()
     return int.from_bytes(bits, "little", signed=True)
 
 
 def _votes(words: np.ndarray) -> np.ndarray:
     """How many words have each bit."""
-    lanes = (words[None, :] >> _EIGHT[:, None]) & _LOW
-    sums = np.add.reduceat(lanes, np.arange(0, len(words), _COUNTED), axis=1)
+    lanes = words >> _EIGHT
+    lanes &= _LOW
+    sums = np.add.reduceat(lanes, range(0, len(words), _COUNTED), axis=1)
     votes: np.ndarray = sums.view(np.uint8).reshape(8, -1, 8).sum(1, dtype=np.int32).T.ravel()
     return votes
 

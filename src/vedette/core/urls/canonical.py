@@ -102,6 +102,7 @@ def watch_id(url: str) -> WatchId:
     return WatchId(xxhash.xxh3_64_intdigest(fold(url).encode()) >> 1)
 
 
+@lru_cache(maxsize=4096)  # a look asks for the origin of its URL a dozen times
 def origin_of(url: str) -> str:
     """scheme://host[:port] of a canonical URL."""
     slash = url.find("/", url.index("//") + 2)
@@ -113,6 +114,7 @@ def host_of(url: str) -> str:
     return _host_at(origin_of(url))
 
 
+@lru_cache(maxsize=4096)
 def lane_of(url: str) -> LaneKey:
     """By host, not by registrable domain: all ministries share gov.hr (docs/adr/README.md)."""
     return lane_at(origin_of(url))
