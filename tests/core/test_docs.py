@@ -143,6 +143,7 @@ def test_decisions_are_numbered_once_and_listed():
     pages = sorted((DOCS / "adr").glob("[0-9]*.md"))
     numbers = Counter(page.name[:4] for page in pages)
     assert max(numbers.values()) == 1
+    assert sorted(numbers) == [f"{n:04d}" for n in range(1, len(pages) + 1)]
     listed = LINK.findall((DOCS / "adr" / "README.md").read_text("utf-8"))
     assert {page.name for page in pages} - set(listed) == set()
 

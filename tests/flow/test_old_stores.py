@@ -46,8 +46,8 @@ FROZEN = {
     "0019_long_lists.py": "3e04c7dc052990623f53eb3b7b660cd37fcd2a0a9cb4ea69d609a1b8bb8d6ce9",
     "0020_links_and_reports.py": "8d5aee4135c85e794f1f0d93526c18c8e2da0a408ee8ed83e6c6f8c9e2848af7",
     "0021_lane_visits.py": "ddd0b1fbd3b55d7bd3166a2e24087efc1cf0aea6147af4af1ab2c976a45ff164",
-    "0023_change_marks.py": "d310168ee1e8127a4601fb4cab88a93f580fd680f18a57b312b0932580dfb2de",
-    "0024_line_of_looks.py": "6b61e98089ad5c405b6c77c954ecb84d0ab1922c7c4eba1a79d044d57f0b7830",
+    "0022_change_marks.py": "3fb6c696fd2ae9ddb9648e99632aa5fe1bbd69b099299036e102c7ca06c40494",
+    "0023_line_of_looks.py": "8ebc04e90c8254b4ce303e0a9f3f88725af6dc1d671b75eca16137f4067399c6",
 }
 
 
