@@ -206,6 +206,10 @@ WORDS = {
     "extract.render": "`auto`: a page that only scripts fill is shown in a browser; `asked`: only `requires_headless`.",
     "extract.ocr_languages": "Languages of scanned pages, as tesseract names them, joined by `+`.",
     "extract.worker_above": "Larger bodies are parsed in a worker process.",
+    "evidence.storage": "`s3://bucket/prefix` of an S3-compatible store (docs/how-to/evidence-in-a-bucket.md); "
+    "not set: the data folder.",
+    "evidence.endpoint": "Address of that store; not set: Amazon.",
+    "evidence.region": "Region of the bucket, where its store asks for one.",
     "evidence.retention": "How long each class is kept; empty: for ever.  `vedette gc` drops what is over.",
     "evidence.ledger": "How long decisions are kept; not set: for ever.  The newest about each URL stays.",
     "evidence.segment_limit": "Size at which an archive file is closed.",

@@ -27,7 +27,7 @@ VERBS = (
     "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
     "look pause resume remove mute unmute note lanes sources parked doctor gc db replay rank simulate freshness hunt "
     "health alerts serve panel worker backup restore config token help version completion "
-    "feed search mcp digest"
+    "feed search mcp digest mark noise workers"
 ).split()
 
 

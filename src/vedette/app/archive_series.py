@@ -11,7 +11,7 @@ from vedette.contracts.errors import RefusedError
 from vedette.store.connection import make_folder
 from vedette.store.sqlite import StoreLock, Writer
 
-MOST = 999  # workers of one store; `engine/settle/ids.py` has room for 1,023
+MOST = 999  # workers of one store; the numbers behind it are those of others (`engine/settle/ids.py`)
 
 
 @contextmanager

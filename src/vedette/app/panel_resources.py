@@ -20,7 +20,7 @@ from vedette.core.panel.domains import MOST_NAME
 from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.panel.loop import BatchEnd
 from vedette.engine.panel.provider_lanes import Judged
-from vedette.engine.settle.ids import Ids
+from vedette.engine.settle.ids import PANEL, Ids
 from vedette.store.connection import StorePlace
 from vedette.store.dialect import open_sql
 from vedette.store.migrate import prepare, prepare_place, version_of
@@ -35,7 +35,6 @@ from vedette.telemetry.clock import SteadyClock
 
 BATCH_ID = len("panel-20261116T060000-4194304")
 CHARS_PER_TOKEN = 4  # of an answer that is as long as it may be
-PANEL_WORKER = 1  # of `engine/settle/ids.py`: the web engine beside us is 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def open_resources(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterato
     steady = SteadyClock(clock)
     path = own_store(loaded)
     lanes = Reader(path)
-    ledger = PanelLedger(open_sql(_url(path)), Ids(PANEL_WORKER, after=lanes.last_id()).next)
+    ledger = PanelLedger(open_sql(_url(path)), Ids(PANEL, after=lanes.last_id()).next)
     board = _board(loaded, config, steady)
     resources = PanelResources(
         store=open_store(loaded, config, ledger, board),

@@ -20,7 +20,7 @@ from vedette.core.filters.filter_steps import read_filters
 from vedette.core.filters.noise_rules import NoiseRule, Retold, proposed_rules, retold, with_rule
 from vedette.core.text.charset import decode
 from vedette.engine.crawl.compare_states import Body, Comparer, PastStates, SameFilters, always, never
-from vedette.engine.settle.ids import Ids
+from vedette.engine.settle.ids import OPERATOR, Ids
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import Page
 from vedette.extract.documents.language import reader_version
@@ -31,15 +31,13 @@ from vedette.operations.changes import NumberedChange, list_changes, numbered_js
 from vedette.operations.installation import Installation
 from vedette.operations.source_filters import SourceFilters, filters_of_page, set_filters
 from vedette.store.change_marks import note_word, save_mark
-from vedette.store.migrate import ARCHIVE
 from vedette.store.sqlite import Reader
 from vedette.store.views import ChangeFilter
 
 MOST_TESTED = 300  # changes of a source, newest first; those that are marked useful come on top
-MARKER = 1021  # a worker number of `engine/settle/ids.py` that no run has
 NO_MARK = "none"
 Progress = Callable[[int, int], None]
-_ids = Ids(MARKER)
+_ids = Ids(OPERATOR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,7 +304,7 @@ class _Trial:
         before, after = change.before_evidence, change.after_evidence
         if change.kind is not ChangeKind.CHANGED or before is None or after is None:
             return None
-        past = PastStates(self.reader, self.installation.loaded.data / ARCHIVE)
+        past = PastStates(self.reader, self.installation.loaded.archive)
         bodies = {one: past.body(one) for one in (before, after)}
         return None if None in bodies.values() else _TwoStates(bodies)
 

@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 _WORKER_BITS, _SEQUENCE_BITS = 10, 12
+# Numbers of those who write beside runs.  An embedded run has 0; workers that share a store have 1 to 999.
+PANEL, OPERATOR = 1022, 1021
 
 
 class Ids:
