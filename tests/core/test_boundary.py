@@ -37,6 +37,7 @@ ALLOWED = {
     "app/process.py": {"socket"},
     "app/open_store.py": {"socket"},
     "app/stage_worker.py": {"socket"},
+    "app/worker.py": {"socket"},
     "app/panel_resources.py": {"socket"},
 }
 

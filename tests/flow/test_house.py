@@ -138,6 +138,7 @@ READS_OTHERS = {  # parsers and classifiers raise what they like, none of it is 
     "surface/cli/program.py run",
 }
 HANDS_ON = {  # tidies up and raises again, or tells the engine, which ends
+    "engine/crawl/lane_visitor.py run",
     "engine/crawl/look.py look",
     "engine/panel/cells.py _write",
     "engine/settle/settler.py _commit",

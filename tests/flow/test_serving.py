@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from vedette.config.model import Loaded, parse
 from vedette.contracts.events import Event
 from vedette.contracts.jobs import SENTINEL, NewJob
 from vedette.engine.crawl.loop import Ended
+from vedette.engine.crawl.run import CrawlRun
 from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import operating
 from vedette.surface.http.service_pages import opened
@@ -129,14 +130,23 @@ async def serving(folder: Path, **sections: Any) -> AsyncIterator[Running]:
         said, clock = io.StringIO(), SystemClock()
         service = Service(loaded, clock, events.append, door=opened("127.0.0.1:0", None), stdout=said)
         running = Running(service, path, site, events, said)
-        task = asyncio.create_task(run_with(loaded, RunRequest(), service.hooks()))
+        runs: list[CrawlRun] = []
+
+        @asynccontextmanager
+        async def beside(run: CrawlRun) -> AsyncIterator[None]:
+            runs.append(run)
+            async with service.beside(run):
+                yield
+
+        hooks = replace(service.hooks(), beside=beside)
+        task = asyncio.create_task(run_with(loaded, RunRequest(), hooks))
         try:
             await running.until(lambda: service.is_ready or task.done(), "ready")
             running.address = str(running.of("serving")[0]["listen"])
             yield running
         finally:
             if not task.done():
-                service._run.engine.stop()
+                runs[0].engine.stop()
             ended: Ended = await task
             assert ended.error is None, ended.error
 

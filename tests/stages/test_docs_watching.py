@@ -30,7 +30,9 @@ HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 BLOCK = re.compile(r"```(sh|text|yaml|json)\n(.*?)```", re.DOTALL)
 TEXT = "Dostava traje tri dana, a povrat je moguć u roku od četrnaest dana. " * 8
 KETTLE = (
-    "<html><head><title>Kettle</title></head><body><h1>Kettle</h1><p class='price'>Price: 119,90 EUR</p>"
+    "<html><head><title>Kettle</title><meta property='product:price:amount' "
+    "content='119.90'><meta property='product:price:currency' content='EUR'></head>"
+    "<body><h1>Kettle</h1><p class='price'>Price: 119,90 EUR</p>"
     "<p class='stock'>Sold out</p><ul class='rows'><li>Beta</li><li>Alpha</li><li>Beta</li></ul>"
     f"<div class='advert'>Buy now</div><p>17 visitors today</p><p>{TEXT}</p><footer>Contact</footer></body></html>"
 )

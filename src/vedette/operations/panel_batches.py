@@ -62,7 +62,7 @@ def batch_status(installation: Installation, batch: str | None = None) -> BatchV
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchPage:
+class PanelPage:
     """A batch, the one before it, and what was said of one domain in it: by prompt, one answer of each model."""
 
     view: BatchView
@@ -72,13 +72,13 @@ class BatchPage:
     prompts: tuple[tuple[str, tuple[dict[str, Any] | None, ...]], ...] = ()
 
 
-def batch_page(installation: Installation, batch: str | None = None, domain: str = "") -> BatchPage:
+def panel_page(installation: Installation, batch: str | None = None, domain: str = "") -> PanelPage:
     """InputError: this is no domain.  VedetteError: there is no batch."""
     with panel_tables(installation) as store:
         view = store.view(batch_of(store, batch))
         before = store.batch_before(view.batch.id)
     if not domain.strip():
-        return BatchPage(view=view, before=before)
+        return PanelPage(view=view, before=before)
     found = domain_answers(installation, domain, batch=view.batch.id)
     models = tuple(sorted({row["model"] for row in found.rows}))
     first: dict[tuple[str, str], dict[str, Any]] = {}
@@ -87,7 +87,7 @@ def batch_page(installation: Installation, batch: str | None = None, domain: str
             first[row["prompt_type"], row["model"]] = row
     kinds = sorted({kind for kind, _ in first})
     prompts = tuple((kind, tuple(first.get((kind, model)) for model in models)) for kind in kinds)
-    return BatchPage(view=view, before=before, domain=found.domain, models=models, prompts=prompts)
+    return PanelPage(view=view, before=before, domain=found.domain, models=models, prompts=prompts)
 
 
 def stop_batches(installation: Installation, batch: str | None = None, *, every: bool = False) -> int:

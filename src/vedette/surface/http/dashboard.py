@@ -26,7 +26,7 @@ from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, lane_page, source_page, watch_page
 from vedette.operations.overview import has_watches, overview, politeness
-from vedette.operations.panel_batches import batch_page
+from vedette.operations.panel_batches import panel_page
 from vedette.operations.shown_config import settings
 from vedette.operations.sources import groups, last_error, list_sources, remedy
 from vedette.operations.why_not import why_not
@@ -256,10 +256,10 @@ async def get_panel(request: Request, web: WebDep, batch: Word | None = None, do
     """How far a batch is, what it cost and dropped, and what the models say of one domain."""
     found, problem = None, {}
     try:
-        found = await web.ask(batch_page, batch or None, domain)
+        found = await web.ask(panel_page, batch or None, domain)
     except InputError as error:
         problem = {"domain": str(error)} if domain else {"batch": str(error)}
-        found = await web.ask(batch_page, batch or None) if domain else None
+        found = await web.ask(panel_page, batch or None) if domain else None
     except VedetteError as error:
         problem = {"batch": str(error)}
     values: dict[str, Any] = {"shown": found, "found": found and found.view, "domain": domain}
