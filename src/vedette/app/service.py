@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
@@ -50,6 +51,7 @@ from vedette.engine.service.event_stream import EventStream
 from vedette.engine.service.sentinel import EXTEND_S, SentinelHearing, SentinelQueue
 from vedette.engine.service.watchdog import HealthChecked, check_health
 from vedette.engine.stages.queue_worker import QueueWorker
+from vedette.store import connection
 from vedette.store.connection import StorePlace, connect
 from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import fired_at, mark_fired, operating
@@ -278,6 +280,8 @@ class Service:
         while True:
             try:
                 return await work()
+            except sqlite3.Error as error:
+                raise connection.told(error, self._place) from error
             except (OSError, StoreError) as error:
                 if not is_out_of_files(error):
                     raise

@@ -171,7 +171,7 @@ async def keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:
     while True:
         try:
             await worker.run()
-        except StoreError as error:
+        except (StoreError, sqlite3.Error) as error:
             hooks.on_event(ProblemTold(at=clock.now(), what=f"stage jobs wait: {error}"))
             await asyncio.sleep(AGAIN_S)
         else:

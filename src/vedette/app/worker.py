@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -23,18 +24,19 @@ from vedette.app.service import Door, Service
 from vedette.app.stage_worker import Hooks, keep_on, opened
 from vedette.config.alert_policies import router
 from vedette.config.model import Loaded
-from vedette.contracts.errors import InputError, StoreError, VedetteError
-from vedette.contracts.events import Serving
+from vedette.contracts.errors import InputError, StoreError, StoreWaitError, VedetteError
+from vedette.contracts.events import ProblemTold, Serving
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.run import CrawlRun, OnEvent
-from vedette.store.connection import connect
+from vedette.store.connection import connect, may_wait
 from vedette.store.worker_rows import alive, say
 from vedette.telemetry.server_clock import ServerClock
 
 BEAT_S = 5.0
+AGAIN_S = 1.0
 DRAIN_S = 28.0  # what a worker that was told to stop may still take; docs/how-to/scale-out.md says 30
 NO_PANEL = (
     "the panel has no workers yet: start its batches with `vedette panel run`, as many as share REDIS_URL"
@@ -147,9 +149,26 @@ class Worker:
             route=router(self.loaded.config, self.clock),
             owns_process=True,
         )
-        ended = await crawl(self.loaded, hooks, self._started)
-        if ended.error is not None:
-            raise ended.error if isinstance(ended.error, VedetteError) else VedetteError(str(ended.error))
+        while (error := await self._crawled(hooks)) is not None:
+            if self._is_over.is_set() or not self._comes_back(error):
+                raise error if isinstance(error, VedetteError) else VedetteError(str(error))
+            self.hear(
+                ProblemTold(at=self.clock.now(), what=f"looks begin again when the store is back: {error}")
+            )
+            self._run = None
+            await asyncio.sleep(AGAIN_S)
+
+    async def _crawled(self, hooks: RunHooks) -> BaseException | None:
+        """Why it ended; None: it was told to."""
+        try:
+            return (await crawl(self.loaded, hooks, self._started)).error
+        except StoreWaitError as error:
+            return error
+
+    def _comes_back(self, error: BaseException) -> bool:
+        """A server that is restarted cuts every line; all that was acknowledged is in it."""
+        is_fault = isinstance(error, sqlite3.Error) and may_wait(error, self.path)
+        return is_fault or isinstance(error, StoreWaitError)
 
     @asynccontextmanager
     async def _beside(self, run: CrawlRun) -> AsyncIterator[None]:
@@ -195,7 +214,7 @@ class Worker:
         while True:
             try:
                 crawlers = await asyncio.to_thread(self._say)
-            except StoreError:
+            except (StoreError, sqlite3.Error):
                 self.service.is_ready = False
             else:
                 is_begun = Role.CRAWL not in self.roles or self._run is not None
@@ -215,7 +234,7 @@ class Worker:
     def _say_last(self) -> None:
         try:
             self._say()
-        except StoreError:
+        except (StoreError, sqlite3.Error):
             return  # it will count as silent
 
     def _row(self) -> WorkerRow:

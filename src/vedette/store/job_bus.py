@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +24,7 @@ from vedette.contracts.jobs import (
 )
 from vedette.contracts.sql_connection import SqlConnection
 from vedette.store import statements as sql
-from vedette.store.connection import StorePlace, connect, transaction
+from vedette.store.connection import StorePlace, connect, told, transaction
 from vedette.store.row_columns import reader
 from vedette.store.rows import from_ms, job_row, to_ms
 from vedette.store.text_columns import dump_json
@@ -86,7 +87,7 @@ class SqliteJobBus:
 
     def take_some(self, queue: str, *, worker: str, now: datetime, most: int) -> list[QueuedJob]:
         rule = self._rule(queue)
-        if not self._db.execute(_ANY, (queue, to_ms(now), queue, to_ms(now))).fetchone():
+        if not self._read(_ANY, (queue, to_ms(now), queue, to_ms(now))):
             return []  # a queue that is asked often and has nothing takes no lock
         with transaction(self._db, self._path) as db:
             self._return_lost(db, queue, now)
@@ -95,6 +96,13 @@ class SqliteJobBus:
             until = to_ms(now + rule.lease)
             db.executemany(_LEASE, [(to_ms(now), worker, until, row[0]) for row in rows])
         return [_queued(queue, worker, row) for row in rows]
+
+    def _read(self, query: str, values: Sequence[object]) -> list[Any]:
+        """Outside of a transaction.  A server that is away for a moment is a StoreWaitError."""
+        try:
+            return list(self._db.execute(query, values).fetchall())
+        except sqlite3.Error as error:
+            raise told(error, self._path) from error
 
     def extend(self, job: QueuedJob, *, now: datetime) -> bool:
         with transaction(self._db, self._path) as db:
@@ -116,12 +124,12 @@ class SqliteJobBus:
 
     def depth(self, queue: str, *, now: datetime) -> Depth:
         query = "SELECT state, COUNT(*) FROM jobs WHERE queue = ? GROUP BY state"
-        return Depth(**{state: int(count) for state, count in self._db.execute(query, (queue,))})
+        return Depth(**{state: int(count) for state, count in self._read(query, (queue,))})
 
     def parked(self, queue: str | None = None, *, most: int = 100) -> list[ParkedJob]:
         """Newest first."""
         where, values = ("", ()) if queue is None else (" AND queue = ?", (queue,))
-        rows = self._db.execute(f"{_PARKED}{where} ORDER BY ended_at DESC LIMIT ?", (*values, most))
+        rows = self._read(f"{_PARKED}{where} ORDER BY ended_at DESC LIMIT ?", (*values, most))
         return [_read_parked(row) for row in rows]
 
     def retry(self, queue: str, job_id: str, *, now: datetime) -> bool:
@@ -140,7 +148,7 @@ class SqliteJobBus:
     def lose(self, worker: str, *, now: datetime) -> int:
         """A worker of this name starts, so the one before it is gone: its jobs are tried again.  How many."""
         query = "SELECT queue, id, attempts FROM jobs WHERE state = 'active' AND worker = ?"
-        if not self._db.execute(query, (worker,)).fetchone():
+        if not self._read(query, (worker,)):
             return 0
         with transaction(self._db, self._path) as db:
             lost = db.execute(query, (worker,)).fetchall()
