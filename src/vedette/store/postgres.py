@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -26,6 +27,8 @@ from vedette.contracts.sql_connection import PostgresAddress
 BUSY_MS = 15_000
 ENDING_MS = 1_000  # until a session that was closed is gone
 CONNECT_S = 10
+STARTING = "the database system is "  # starting up, shutting down, in recovery mode
+AGAIN_S, STARTING_TRIES, SERIES_TRIES = 0.2, 150, 25
 OLDEST = 13  # major version of the server
 # Classes of our advisory locks: a transaction that writes, a whole run, a series of archive files.
 WRITERS, ENGINE, SERIES = 0x76656474, 0x76656475, 0x76656476
@@ -188,7 +191,7 @@ class PostgresConnection:
             db.row_factory = _named
         if self._is_engine:
             _take_engine_lock(db, self._address, shared=self._is_shared)
-        if self._series and not _take_series(db, self._series):
+        if self._series and not _take_series_back(db, self._series):
             db.close()
             raise RefusedError(
                 f"while {self._address} was away, another worker took the archive files w{self._series} over; "
@@ -200,9 +203,7 @@ class PostgresConnection:
 def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
     """A session with our types: what it gives is what SQLite gives for the same rows."""
     try:
-        db: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(
-            address.url, autocommit=True, connect_timeout=CONNECT_S, application_name=_who()
-        )
+        db = _connected(address)
     except psycopg.ProgrammingError:
         raise StoreError(f"DATABASE_URL is not an address of PostgreSQL: {_FORM}") from None
     except psycopg.OperationalError as error:
@@ -215,11 +216,35 @@ def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]
     return with_our_types(db)
 
 
+def _connected(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
+    """A server that says that it is just starting is waited for."""
+    tries = STARTING_TRIES
+    while True:
+        try:
+            return psycopg.connect(
+                address.url, autocommit=True, connect_timeout=CONNECT_S, application_name=_who()
+            )
+        except psycopg.OperationalError as error:
+            if STARTING not in str(error) or not tries:
+                raise
+        tries -= 1
+        time.sleep(AGAIN_S)
+
+
 def with_our_types(db: psycopg.Connection[tuple[Any, ...]]) -> psycopg.Connection[tuple[Any, ...]]:
     db.adapters.register_loader("bool", _NumberOfBool)
     db.adapters.register_loader("numeric", _NumberOfNumeric)
     db.adapters.register_dumper(str, _TextWithoutNul)
     return db
+
+
+def _take_series_back(db: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+    """A worker that starts tries the number for a moment, finds the lock of its files, and lets it go."""
+    for _ in range(SERIES_TRIES):
+        if _take_series(db, number):
+            return True
+        time.sleep(AGAIN_S)
+    return False
 
 
 def _take_engine_lock(
