@@ -141,6 +141,8 @@ class PostgresConnection:
         """All of these are sent before the first is waited for."""
         if not rows:
             return []
+        if self._db.closed or self._db.broken:
+            self._db = self._opened()
         try:
             with self._db.cursor() as cursor:
                 cursor.executemany(translated(statement, False), rows, returning=True)
