@@ -109,10 +109,16 @@ class LaneVisitor(threading.Thread):
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
         finally:
+            self._give_back_all()
+            self._store.close()
+
+    def _give_back_all(self) -> None:
+        """Twice where the first finds that the server has cut the session.  What is not given back ends by itself."""
+        for _ in range(2):
             with suppress(StoreError):
                 self._return()
                 self._store.give_back([(lane, token, None) for lane, token in self._ours.items()])
-            self._store.close()
+                return
 
     def turn(self) -> None:
         """One round.  The leases come first: the rest can wait."""
