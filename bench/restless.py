@@ -1,6 +1,7 @@
 """False reports and edits found on pages of which much varies by itself, made up from seeds.
 
 python bench/restless.py --seeds 20 --pages 30
+python bench/restless.py --seeds 4 --kept 10      # the same pages behind a cache of ten minutes
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "core"))
 
 from change_lives import Life
-from restless_pages import RestlessPage, edit_steady, end_unit, make_page
+from restless_pages import RestlessPage, edit_steady, end_unit, kept, make_page
 
 from vedette.contracts.change import Comparison
 
 VISITS = 30
+Lived = tuple[RestlessPage, Life, random.Random]
 PATIENCE = 20  # looks in which what was restless and is not any more has to be told
 
 
@@ -44,11 +47,12 @@ def main() -> int:
     given.add_argument("--seeds", type=int, default=20)
     given.add_argument("--first", type=int, default=1)
     given.add_argument("--pages", type=int, default=30, help="of each seed")
+    given.add_argument("--kept", type=float, default=0.0, help="minutes for which a cache keeps the page")
     options = given.parse_args()
     seeds = range(options.first, options.first + options.seeds)
-    total = Result()
+    total, run = Result(), partial(measured, pages=options.pages, minutes=options.kept)
     with ProcessPoolExecutor(2) as pool:
-        for seed, result in zip(seeds, pool.map(measured, seeds, [options.pages] * len(seeds)), strict=True):
+        for seed, result in zip(seeds, pool.map(run, seeds), strict=True):
             print(f"seed {seed}: {told(result)}", flush=True)
             total += result
     print(f"all: {told(total)}")
@@ -65,31 +69,30 @@ def told(result: Result) -> str:
     )
 
 
-def measured(seed: int, pages: int) -> Result:
+def measured(seed: int, pages: int, minutes: float) -> Result:
     result = Result()
     for page in range(pages):
-        name = seed * 10_000 + page
-        _quiet(name, result)
-        _edited(name, result)
-        _ended(name, result)
+        for measure in (_quiet, _edited, _ended):
+            measure(_life(seed * 10_000 + page, minutes), result)
     return result
 
 
-def _life(name: int) -> tuple[RestlessPage, Life, random.Random]:
+def _life(name: int, minutes: float) -> Lived:
     page = make_page(name)
-    return page, Life(page.look, random.Random(f"chance {name}")), random.Random(f"edit {name}")
+    look = kept(page, minutes) if minutes else page.look
+    return page, Life(look, random.Random(f"chance {name}")), random.Random(f"edit {name}")
 
 
-def _quiet(name: int, result: Result) -> None:
-    _, life, _ = _life(name)
+def _quiet(lived: Lived, result: Result) -> None:
+    _, life, _ = lived
     for _ in range(VISITS):
         life.visit()
     result.looks += life.looks
     result.false += len(life.reports)
 
 
-def _edited(name: int, result: Result) -> None:
-    page, life, r = _life(name)
+def _edited(lived: Lived, result: Result) -> None:
+    page, life, r = lived
     for _ in range(r.randint(5, VISITS)):
         life.visit()
     edited, looks = edit_steady(page, r), life.looks
@@ -101,8 +104,8 @@ def _edited(name: int, result: Result) -> None:
     result.edits["missed"] += 1
 
 
-def _ended(name: int, result: Result) -> None:
-    page, life, r = _life(name)
+def _ended(lived: Lived, result: Result) -> None:
+    page, life, r = lived
     for _ in range(VISITS):
         life.visit()
     text, looks = end_unit(page, r), life.looks

@@ -59,7 +59,7 @@ class Life:
                 break
             looks, ats = (pending.looks, pending.ats) if pending else ((), ())
             pending = Pending(kind=ChangeKind.CHANGED, looks=(*looks, blocks), ats=(*ats, self.at))
-            self.at += timedelta(seconds=5)
+            self.at += step.again_in
             blocks = self._look()
         self.seen, self.seen_at, self.noise = blocks, self.at, step.noise
         self.age += 1

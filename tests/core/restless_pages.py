@@ -72,6 +72,19 @@ class RestlessPage:
         return f"{head}<body><{self.wrap}>{body}</{self.wrap}></body></html>"
 
 
+def kept(page: RestlessPage, minutes: float) -> Callable[[random.Random, float], str]:
+    """The looks at a page behind a cache, which gives the same answer for so many minutes."""
+    copy: tuple[float, str] | None = None
+
+    def look(r: random.Random, hour: float) -> str:
+        nonlocal copy
+        if copy is None or hour - copy[0] >= minutes / 60:
+            copy = (hour, page.look(r, hour))
+        return copy[1]
+
+    return look
+
+
 KINDS = (
     "counter id date quote ads rotating shuffled subset ab sometimes word number views ago boxes sometimes_new mixed"
 ).split()

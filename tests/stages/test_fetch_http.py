@@ -103,6 +103,19 @@ async def test_a_condition_stands_once_also_where_the_operator_set_one(fetcher: 
         assert b'If-None-Match: "new"' in server.requests[0]
 
 
+async def test_a_second_look_asks_caches_for_a_new_answer_unless_the_operator_says_otherwise(
+    fetcher: HttpFetcher,
+) -> None:
+    async with Hostile(HELLO, Do.NEXT, HELLO, Do.NEXT, HELLO) as server:
+        await ask(fetcher, server.url(), server.settings())
+        await ask(fetcher, server.url(), server.settings(), is_fresh=True)
+        own = server.settings(headers=(("Cache-Control", "max-age=60"),))
+        await ask(fetcher, server.url(), own, is_fresh=True)
+        asked = [request.lower() for request in server.requests]
+    assert [b"cache-control: no-cache" in one for one in asked] == [False, True, False]
+    assert asked[2].count(b"cache-control") == 1
+
+
 async def test_credentials_in_one_address_do_not_go_along_with_the_next(fetcher: HttpFetcher) -> None:
     async with Hostile(HELLO, Do.NEXT, HELLO, Do.NEXT, HELLO) as server:
         with_user = server.url().replace("http://", "http://me:s3cret@")

@@ -64,6 +64,7 @@ class FetchRequest:
     post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`, or here:
     post_type: str = ""
     cookies: str = ""  # not empty: the whole Cookie header, in place of that of the settings
+    is_fresh: bool = False  # a copy that a cache on the way keeps will not do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,6 +135,8 @@ class _Plan:
             lines += b"If-Modified-Since: %b\r\n" % date.encode()
         if request.cookies and not request.is_foreign:
             lines += b"Cookie: %b\r\n" % request.cookies.encode()
+        if request.is_fresh and b"cache-control:" not in lines.lower():
+            lines += b"Cache-Control: no-cache\r\n"
         if request.post is not None and request.post_type:
             lines += b"Content-Type: %b\r\n" % request.post_type.encode()
         return lines

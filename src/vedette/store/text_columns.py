@@ -54,6 +54,7 @@ def dump_noise(noise: Noise) -> str | None:
             "wild": noise.wild,
             "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],
             "replaced": noise.replaced,
+            "second_looks": [noise.row, noise.patience],
             "form": OLDER if noise.is_older else FORM,
         },
         ensure_ascii=False,
@@ -75,6 +76,7 @@ def read_noise(text: str | None) -> Noise:
 def _read(kept: dict[str, Any]) -> Noise:
     paths: list[str] = kept["paths"]
     agreed, refuted, quick, begun_at, edited_at = kept["looks"]
+    row, patience = kept.get("second_looks", (0, 0))
     form, is_learned = kept.get("form", OLDER), bool(paths or kept["orders"] or kept["wild"])
     if form not in (OLDER, FORM) and is_learned:
         return _ANEW
@@ -93,6 +95,8 @@ def _read(kept: dict[str, Any]) -> Noise:
         begun_at=begun_at,
         edited_at=edited_at,
         replaced=tuple(kept["replaced"]),
+        row=row,
+        patience=patience,
         is_older=form == OLDER and is_learned,
     )
 

@@ -28,6 +28,7 @@ from vedette.core.change.noise import (
     stays_too_long,
     stepped,
 )
+from vedette.core.change.patience import edits_in_row
 from vedette.core.change.recognise import STAYED, Recognised, Shown, moved_places, restless_orders
 from vedette.core.change.state import Looks, Tracks, Vector
 
@@ -345,6 +346,7 @@ class _Weighing:
             refuted=noise.refuted + (is_noise and not is_edited),
             quick=noise.quick + looks - 1,
             edited_at=self.age + looks if is_edited else noise.edited_at,
+            row=edits_in_row(noise, self.age) + 1 if is_edited else noise.row,
             replaced=replaced[-MAX_REPLACED:],
         )
 

@@ -282,6 +282,7 @@ class _Walk:
             post=self.settings.post if posts else None,
             post_type=self.settings.post_type,
             cookies=cookies,
+            is_fresh=watch.pending is not None,
         )
         fetched = await self._ask(request)
         if self.session is not None and not is_foreign:
