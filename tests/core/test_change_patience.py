@@ -19,7 +19,7 @@ from vedette.store.text_columns import dump_noise, read_noise
 SEEDS = range(12)
 
 
-@pytest.mark.parametrize(("minutes", "bar"), [(0.5, 2), (1, 2), (5, 3), (10, 3)])
+@pytest.mark.parametrize(("minutes", "bar"), [(0.5, 0.1), (1, 0.1), (5, 3), (10, 3)])
 def test_what_a_cache_keeps_for_minutes_is_reported_a_few_times_and_then_known(minutes, bar):
     """In its cache a first drawing looks like an edit; the second or third difference tells, and ends the first."""
     early = late = 0
@@ -71,7 +71,7 @@ def test_a_page_that_was_only_ever_edited_is_believed_as_soon_as_before():
         before = life.at
         life.visit()
         waits.append(life.at - before - timedelta(hours=4))
-    assert waits[1:] == [*WAITS, SECOND_LOOK, *[timedelta(0)] * 9]
+    assert waits[1:] == [WAITS[1], WAITS[1], WAITS[2], SECOND_LOOK, *[timedelta(0)] * 9]
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 2), st.integers(0, 6 * 3600))

@@ -1,8 +1,8 @@
 """How soon after a difference is the next look, so that noise is drawn anew and hardly anybody edits?
 
-Seconds, as long as nothing speaks against it.  But many servers keep a page for a minute or for ten: looks seconds
-apart then show one and the same drawing, and every visit seems to show an edit.  So a page that seems to be edited at
-every visit is given more time.  What varies then is learned as noise, and the page keeps the longer wait; what stays
+Seconds, once a page is known.  But many servers keep a page for a minute or for ten: looks seconds apart then show one
+and the same drawing, and every visit seems to show an edit.  So the first difference of a page is given a minute, and a
+page that seems to be edited at every visit more.  What varies then is learned as noise, and the page keeps the longer wait; what stays
 the same was edited, and the next looks are believed as soon as before.
 """
 
@@ -25,7 +25,8 @@ SHARE = 8  # a page that is looked at every hour is not kept waiting for more th
 def patience(noise: Noise, age: int, since: timedelta) -> int:
     """Which of `WAITS`.  `age`: looks at the target before the difference; `since`: time since the last of them."""
     row = edits_in_row(noise, age) % TRY_AGAIN
-    wanted = max(noise.patience, row if row < len(WAITS) else 0)
+    is_unknown = not (noise.agreed or noise.is_restless)  # no difference of it was ever told from noise
+    wanted = max(noise.patience, row if row < len(WAITS) else 0, is_unknown)
     return max(n for n in range(wanted + 1) if n == 0 or SHARE * WAITS[n] <= since)
 
 
