@@ -266,6 +266,15 @@ def may_wait(error: sqlite3.Error, path: StorePlace) -> bool:
     return _is_full(path) or _has_no_files()
 
 
+def comes_back(error: BaseException | None, path: StorePlace) -> bool:
+    """True where it is the store that takes nothing just now, in whichever words it was said."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(comes_back(one, path) for one in error.exceptions)
+    if isinstance(error, sqlite3.Error):
+        return may_wait(error, path)
+    return isinstance(error, StoreWaitError)
+
+
 def _is_full(path: Path) -> bool:
     """SQLite calls it an I/O error when the disk has no room for its shared memory."""
     try:

@@ -11,9 +11,10 @@ import re
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -21,7 +22,7 @@ from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumperUnknown
 
-from vedette.contracts.errors import RefusedError, StoreError, StoreWaitError
+from vedette.contracts.errors import RefusedError, StoreError, StoreWaitError, TakenOverError
 from vedette.contracts.sql_connection import PostgresAddress
 
 BUSY_MS = 15_000
@@ -49,6 +50,11 @@ _MARK = re.compile(r":([a-z_]+)")
 _HINTS = re.compile(r" (?:INDEXED BY \w+|NOT INDEXED)\b|(?<=[ (])\+(?=[a-z_.]+ (?:IN|=)[ (])")
 # SQLite takes an empty list.
 _OF_NONE = ((re.compile(r"\S+ NOT IN \(\)"), "TRUE"), (re.compile(r"\S+ IN \(\)"), "FALSE"))
+
+
+_Session: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+_T = TypeVar("_T")
+_READS = ("SELECT ", "WITH RECURSIVE ")  # no statement of ours that begins so writes
 
 
 class PostgresFault(sqlite3.OperationalError):
@@ -105,10 +111,11 @@ class PostgresConnection:
         self._is_engine = False
         self._is_shared = False
         self._series = 0  # number of the series of archive files that is ours; 0: none
-        self._db = self._opened()
+        with _faults():
+            self._db = self._opened()
 
     @classmethod
-    def of(cls, db: psycopg.Connection[tuple[Any, ...]]) -> PostgresConnection:
+    def of(cls, db: _Session) -> PostgresConnection:
         """A session that is open already, with our types from here on."""
         made = cls.__new__(cls)
         made._db = with_our_types(db)
@@ -120,71 +127,89 @@ class PostgresConnection:
 
     def execute(self, statement: str, values: Any = (), /) -> PostgresCursor:
         begins = _BEGINS.get(statement)
-        if self._db.closed or self._db.broken:
-            self._db = self._opened()
-        try:
-            if begins is not None:
-                return PostgresCursor(self._db.execute(_plain(begins)))
-            return PostgresCursor(self._db.execute(translated(statement, isinstance(values, dict)), values))
-        except psycopg.Error as error:
-            raise fault(error) from error
+        if begins is not None:
+            words, given = _plain(begins), None
+        else:
+            words, given = translated(statement, isinstance(values, dict)), values
+        # What only reads, and what begins a transaction, may be said again: the session that heard it first is gone.
+        may_repeat = begins is not None or statement.startswith(_READS)
+        return self._said(lambda db: PostgresCursor(db.execute(words, given)), may_repeat=may_repeat)
 
     def executemany(self, statement: str, rows: Iterable[Any], /) -> PostgresCursor:
-        try:
-            with self._db.cursor() as cursor:
+        def say(db: _Session) -> PostgresCursor:
+            with db.cursor() as cursor:
                 cursor.executemany(translated(statement, False), rows)
                 return PostgresCursor(cursor)
-        except psycopg.Error as error:
-            raise fault(error) from error
+
+        return self._said(say)
 
     def answers(self, statement: str, rows: Sequence[Any]) -> list[list[Any]]:
         """All of these are sent before the first is waited for."""
-        if not rows:
-            return []
-        if self._db.closed or self._db.broken:
-            self._db = self._opened()
-        try:
-            with self._db.cursor() as cursor:
+
+        def say(db: _Session) -> list[list[Any]]:
+            with db.cursor() as cursor:
                 cursor.executemany(translated(statement, False), rows, returning=True)
                 found = [cursor.fetchall()]
                 while cursor.nextset():
                     found.append(cursor.fetchall())
                 return found
-        except psycopg.Error as error:
-            raise fault(error) from error
+
+        return self._said(say, may_repeat=statement.startswith(_READS)) if rows else []
 
     def copy_in(self, statement: str, rows: Iterable[Any]) -> None:
         """COPY ... FROM STDIN: the quickest way for many rows."""
-        try:
-            with self._db.cursor() as cursor, cursor.copy(_plain(statement)) as copy:
+
+        def say(db: _Session) -> None:
+            with db.cursor() as cursor, cursor.copy(_plain(statement)) as copy:
                 for row in rows:
                     copy.write_row(row)
-        except psycopg.Error as error:
-            raise fault(error) from error
+
+        self._said(say)
 
     def close(self) -> None:
         self._db.close()
+
+    def _said(self, say: Callable[[_Session], _T], *, may_repeat: bool = False) -> _T:
+        """What the server answers; its faults are raised as `sqlite3`'s, whoever of the driver raised them.
+
+        A session that was cut shows it with the next statement.  Outside of a transaction a statement that may be
+        repeated is said once more, on a new one.
+        """
+        with _faults():
+            if self._db.closed or self._db.broken:
+                self._db = self._opened()
+            was_open = self.in_transaction
+            try:
+                return say(self._db)
+            except psycopg.OperationalError:
+                if was_open or not may_repeat or not (self._db.closed or self._db.broken):
+                    raise
+            self._db = self._opened()
+            return say(self._db)
 
     def take_engine_lock(self, *, shared: bool = False) -> None:
         """One engine per store, on whichever machine, or any number of those that share it.
 
         The lock is of this session, and of one that replaces it.
         """
-        _take_engine_lock(self._db, self._address, shared=shared)
+        with _faults():
+            _take_engine_lock(self._db, self._address, shared=shared)
         self._is_engine, self._is_shared = True, shared
 
     def take_series(self, number: int) -> bool:
         """The series of archive files with this number is ours until the session ends; False: it is another's."""
-        is_ours = _take_series(self._db, number)
+        with _faults():
+            is_ours = _take_series(self._db, number)
         self._series = number if is_ours else self._series
         return is_ours
 
     def leave_series(self) -> None:
-        if self._series:
-            self._db.execute(_plain(f"SELECT pg_advisory_unlock({_series_key(self._series)})"))
-            self._series = 0
+        number, self._series = self._series, 0
+        if number:
+            with _faults():
+                self._db.execute(_plain(f"SELECT pg_advisory_unlock({_series_key(number)})"))
 
-    def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _opened(self) -> _Session:
         db = open_session(self._address)
         db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
         if self._read_only:
@@ -195,14 +220,14 @@ class PostgresConnection:
             _take_engine_lock(db, self._address, shared=self._is_shared)
         if self._series and not _take_series_back(db, self._series):
             db.close()
-            raise RefusedError(
+            raise TakenOverError(
                 f"while {self._address} was away, another worker took the archive files w{self._series} over; "
-                "nothing acknowledged is lost, start this worker again"
+                "nothing acknowledged is lost"
             )
         return db
 
 
-def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
+def open_session(address: PostgresAddress) -> _Session:
     """A session with our types: what it gives is what SQLite gives for the same rows."""
     try:
         db = _connected(address)
@@ -218,7 +243,7 @@ def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]
     return with_our_types(db)
 
 
-def _connected(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
+def _connected(address: PostgresAddress) -> _Session:
     """A server that says that it is just starting is waited for."""
     tries = STARTING_TRIES
     while True:
@@ -233,14 +258,14 @@ def _connected(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
         time.sleep(AGAIN_S)
 
 
-def with_our_types(db: psycopg.Connection[tuple[Any, ...]]) -> psycopg.Connection[tuple[Any, ...]]:
+def with_our_types(db: _Session) -> _Session:
     db.adapters.register_loader("bool", _NumberOfBool)
     db.adapters.register_loader("numeric", _NumberOfNumeric)
     db.adapters.register_dumper(str, _TextWithoutNul)
     return db
 
 
-def _take_series_back(db: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+def _take_series_back(db: _Session, number: int) -> bool:
     """A worker that starts tries the number for a moment, finds the lock of its files, and lets it go."""
     for _ in range(SERIES_TRIES):
         if _take_series(db, number):
@@ -249,24 +274,22 @@ def _take_series_back(db: psycopg.Connection[tuple[Any, ...]], number: int) -> b
     return False
 
 
-def _take_engine_lock(
-    db: psycopg.Connection[tuple[Any, ...]], address: PostgresAddress, *, shared: bool = False
-) -> None:
+def _take_engine_lock(db: _Session, address: PostgresAddress, *, shared: bool = False) -> None:
     """A session that has just been closed still has its lock for a moment."""
     how = "pg_advisory_lock_shared" if shared else "pg_advisory_lock"
     try:
         db.execute(_plain(f"SET lock_timeout = {ENDING_MS}"))
         db.execute(_plain(f"SELECT {how}({ENGINE}, hashtext(current_schema()))"))
     except errors.LockNotAvailable:
+        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
         holder = db.execute(_plain(_HOLDER)).fetchone()
         raise RefusedError(
             f"the store {address} is in use by {holder[0] if holder else 'another engine'}; stop it first"
         ) from None
-    finally:
-        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
+    db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
 
 
-def _take_series(db: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+def _take_series(db: _Session, number: int) -> bool:
     row = db.execute(_plain(f"SELECT pg_try_advisory_lock({_series_key(number)})")).fetchone()
     return row is not None and bool(row[0])
 
@@ -303,6 +326,10 @@ def postgres_version(address: PostgresAddress) -> str | None:
 
 def refused(address: PostgresAddress, error: PostgresFault) -> StoreError:
     """What the server does not do, and what to do about it."""
+    if error.may_wait:
+        return StoreWaitError(
+            f"{address} does not answer: {error}; nothing was changed, start again when it does"
+        )
     if error.lacks_right:
         return StoreError(
             f"{address}: {error}; the owner of the database can give the right: GRANT CREATE, USAGE ON SCHEMA public "
@@ -325,6 +352,15 @@ def fault(error: psycopg.Error) -> sqlite3.Error:
     if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
         return PostgresFault(words, lacks_right=True)
     return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError))
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """No error of the driver leaves this module as it is."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise fault(error) from error
 
 
 def first_line(error: Exception) -> str:
