@@ -189,6 +189,25 @@ def answers(db: SqlConnection, query: str, rows: Sequence[Any]) -> Iterable[list
     return found
 
 
+def at_once(db: SqlConnection, orders: Sequence[tuple[str, Any]]) -> list[list[Any]]:
+    """Each order is a statement with a list of rows to write, or with the values of a question; a server is told all.
+
+    Gives what each was answered, nothing where rows were written.
+    """
+    if not isinstance(db, sqlite3.Connection):
+        server: Any = db
+        found: list[list[Any]] = server.at_once(orders)
+        return found
+    told: list[list[Any]] = []
+    for statement, values in orders:
+        if isinstance(values, list):
+            db.executemany(statement, values)
+            told.append([])
+        else:
+            told.append(db.execute(statement, values).fetchall())
+    return told
+
+
 def marks(values: Sequence[Any]) -> str:
     """For one value each."""
     return ",".join("?" * len(values))

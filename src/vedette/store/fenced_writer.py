@@ -18,12 +18,12 @@ from vedette.contracts.watch import Ask, Group, Segment, Watch
 from vedette.contracts.words import LaneKey, RunId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.connection import in_parts
+from vedette.store.connection import BEGIN, at_once, in_parts
 from vedette.store.group import rows_of
-from vedette.store.lane_visits import held_lanes
+from vedette.store.lane_visits import held_lanes_query, held_tokens
 from vedette.store.rows import read_watch, to_ms
 from vedette.store.schedule_rows import merged
-from vedette.store.seal_rows import last_seal, seal
+from vedette.store.seal_rows import LAST_SEAL, last_seal, write_sealed
 from vedette.store.sqlite import Heads, Writer
 
 HOST, BUDGET = "host:", "budget:"
@@ -78,20 +78,39 @@ class FencedWriter(Writer):
     def settle(self, group: Group) -> Segment | None:
         """All of it, or nothing: LanesLostError names the lanes that are another's by now."""
         first = group.placed[0].settlement.visit.id if group.placed else None
-        with self.transaction() as db:
-            if first is not None and first == self._in_doubt and db.execute(_WRITTEN, (first,)).fetchone():
-                self._forget(group)  # that commit was made, though nobody heard of it
-                return last_seal(db)
-            ours = self._checked(group)
-            rows = rows_of(_only(group, ours, self._running(group)))
-            rows.ended = []  # there are no leases but those of lanes
-            rows.schedule = [(_LEARNS.get(words, words), values) for words, values in rows.schedule]
-            self._write(rows)
-            sealed = seal(db, rows.touched())
-            self._in_doubt = first
+        try:
+            with self._telling():
+                sealed = self._settled(group, first)
+        finally:
+            self._rollback()
         self._in_doubt = None
         self._forget(group)
         return sealed
+
+    def _settled(self, group: Group, first: int | None) -> Segment | None:
+        """In three trips to the server: what must be known, the rows with what their seals need, the seal."""
+        known = self._tokens()
+        asked = [lane for lane in _lanes_of(group) if lane in known]
+        held, running, written, last = at_once(
+            self._db,
+            [
+                (BEGIN, ()),
+                held_lanes_query(self._worker, asked),
+                (sql.RUNNING, ()),
+                (_WRITTEN, (first,)),
+                (LAST_SEAL, ()),
+            ],
+        )[1:]
+        if first is not None and first == self._in_doubt and written:
+            return last_seal(self._db)  # that commit was made, though nobody heard of it
+        tokens = held_tokens(asked, held)
+        ours = self._checked(group, known, {lane for lane, token in tokens.items() if token == known[lane]})
+        rows = rows_of(_only(group, ours, _running(group, running)))
+        rows.ended = []  # there are no leases but those of lanes
+        rows.schedule = [(_LEARNS.get(words, words), values) for words, values in rows.schedule]
+        self._in_doubt = first
+        writes = ((words, values) for words, values in rows.statements() if values)
+        return write_sealed(self._db, writes, rows.touched(), last)
 
     def commit(self) -> None:
         """Nothing is open between two groups."""
@@ -118,13 +137,8 @@ class FencedWriter(Writer):
             known = self._in_hand[lane] = (token, set())
         return known[1]
 
-    def _checked(self, group: Group) -> frozenset[LaneKey]:
+    def _checked(self, group: Group, known: Mapping[LaneKey, int], held: set[LaneKey]) -> frozenset[LaneKey]:
         """The lanes of ours that this group is about; raises where a look is of another's."""
-        known = self._tokens()
-        asked = [lane for lane in _lanes_of(group) if lane in known]
-        held = {
-            lane for lane, token in held_lanes(self._db, self._worker, asked).items() if token == known[lane]
-        }
         lost = {
             one.job.watch.lane
             for one in (placed.settlement for placed in group.placed)
@@ -146,12 +160,12 @@ class FencedWriter(Writer):
         ):
             self._in_hand.get(watch.lane, (0, set()))[1].discard(watch.id)
 
-    def _running(self, group: Group) -> str:
-        """The scheduler's sums are everybody's: what this worker learned since is added to what is stored."""
-        if group.schedule is None or not group.schedule.running:
-            return ""
-        row = self._db.execute(sql.RUNNING).fetchone()
-        return merged(str(row[0]) if row else "", group.schedule.before, group.schedule.running)
+
+def _running(group: Group, stored: Sequence[Any]) -> str:
+    """The scheduler's sums are everybody's: what this worker learned since is added to what is stored."""
+    if group.schedule is None or not group.schedule.running:
+        return ""
+    return merged(str(stored[0][0]) if stored else "", group.schedule.before, group.schedule.running)
 
 
 def _by_class(heads: Heads, taken: set[WatchId]) -> list[Heads]:

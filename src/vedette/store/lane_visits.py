@@ -7,7 +7,7 @@ a lane that is held is the moment at which its holder counts as gone, so one ind
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -204,14 +204,21 @@ _TOKENS = "SELECT lane_id, token FROM lane_visits WHERE worker = ?"
 
 def held_lanes(db: SqlConnection, worker: str, lanes: Sequence[LaneKey]) -> dict[LaneKey, int]:
     """The tokens of those that this worker holds; nobody takes one of them before the transaction ends."""
+    return held_tokens(lanes, db.execute(*held_lanes_query(worker, lanes)))
+
+
+def held_lanes_query(worker: str, lanes: Sequence[LaneKey]) -> tuple[str, tuple[Any, ...]]:
+    """The question, with its values."""
+    # KEY SHARE: who takes a lane over asks FOR UPDATE and passes over it, who renews a lease does not wait.
+    numbers = sorted({lane_id(lane) for lane in lanes})
+    query = f"{_TOKENS} AND lane_id IN ({', '.join('?' * len(numbers))}) FOR KEY SHARE"
+    return query, (worker, *numbers)
+
+
+def held_tokens(lanes: Sequence[LaneKey], rows: Iterable[Any]) -> dict[LaneKey, int]:
+    """Its answer."""
     ids = {lane_id(lane): lane for lane in lanes}
-    found: dict[LaneKey, int] = {}
-    numbers = sorted(ids)
-    if numbers:
-        # KEY SHARE: who takes a lane over asks FOR UPDATE and passes over it, who renews a lease does not wait.
-        query = f"{_TOKENS} AND lane_id IN ({', '.join('?' * len(ids))}) FOR KEY SHARE"
-        found = {ids[number]: token for number, token in db.execute(query, (worker, *numbers))}
-    return found
+    return {ids[number]: token for number, token in rows}
 
 
 def lane_counts(db: SqlConnection) -> tuple[int, int, timedelta]:

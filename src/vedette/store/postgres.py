@@ -54,6 +54,7 @@ _OF_NONE = ((re.compile(r"\S+ NOT IN \(\)"), "TRUE"), (re.compile(r"\S+ IN \(\)"
 
 _Session: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _T = TypeVar("_T")
+Order: TypeAlias = tuple[str, Any]  # a statement with a list of rows, or with the values of a question
 _READS = ("SELECT ", "WITH RECURSIVE ")  # no statement of ours that begins so writes
 
 
@@ -155,6 +156,19 @@ class PostgresConnection:
                 return found
 
         return self._said(say, may_repeat=statement.startswith(_READS)) if rows else []
+
+    def at_once(self, orders: Sequence[Order]) -> list[list[Any]]:
+        """One trip: rows that are written (a list of them), and what each question (values) is answered.
+
+        The first order may begin a transaction.  Nothing after an order that fails is done.
+        """
+
+        def say(db: _Session) -> list[list[Any]]:
+            with db.pipeline():
+                told = [_ordered(db, order) for order in orders]
+            return [[] if one is None or not one.description else one.fetchall() for one in told]
+
+        return self._said(say)
 
     def copy_in(self, statement: str, rows: Iterable[Any]) -> None:
         """COPY ... FROM STDIN: the quickest way for many rows."""
@@ -352,6 +366,19 @@ def fault(error: psycopg.Error) -> sqlite3.Error:
     if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
         return PostgresFault(words, lacks_right=True)
     return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError))
+
+
+def _ordered(db: _Session, order: Order) -> psycopg.Cursor[Any] | None:
+    statement, values = order
+    if begins := _BEGINS.get(statement):
+        for one in begins.split("; "):
+            db.execute(_plain(one))
+        return None
+    if isinstance(values, list):
+        with db.cursor() as cursor:
+            cursor.executemany(translated(statement, False), values)
+        return None
+    return db.execute(translated(statement, False), values)
 
 
 @contextmanager
