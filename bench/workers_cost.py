@@ -5,8 +5,8 @@
 
 The web is in processes of its own, and counts for itself.  CPU is that of the workers and of everything that they
 start, from /proc, between two moments at which all of them work; the server's is told beside it.  Round trips are
-counted on the wire: a relay between the workers and PostgreSQL counts how often a session is spoken to after it has
-answered (in a run of its own, for a relay costs time).
+counted on the wire: a relay between the workers and PostgreSQL counts how often the server says that it is ready for
+more, which is once for each time that somebody waits for it (in a run of its own, for a relay costs time).
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def _server_cpu(server: OwnServer) -> float:
 
 
 class _Relay:
-    """Between the workers and the server: counts how often a session is spoken to after it has answered."""
+    """Between the workers and the server: counts how often somebody waits for the server."""
 
     def __init__(self, server: OwnServer) -> None:
         self._socket = server.uri.partition("host=")[2] + "/.s.PGSQL.5432"
@@ -251,7 +251,7 @@ class _Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def url(self, name: str) -> str:
-        return f"postgresql://postgres:@127.0.0.1:{self._listening.getsockname()[1]}/{name}"
+        return f"postgresql://postgres:@127.0.0.1:{self._listening.getsockname()[1]}/{name}?sslmode=disable&gssencmode=disable"
 
     def reset(self) -> None:
         self.trips = 0
@@ -263,19 +263,15 @@ class _Relay:
             ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             theirs = socket.socket(socket.AF_UNIX)
             theirs.connect(self._socket)
-            session = {"is_answered": True, "names": {}}
+            session = {"first": "", "names": {}, "left": 0, "head": b""}
             threading.Thread(target=self._up, args=(ours, theirs, session), daemon=True).start()
             threading.Thread(target=self._down, args=(theirs, ours, session), daemon=True).start()
 
     def _up(self, ours: socket.socket, theirs: socket.socket, session: dict[str, Any]) -> None:
         with suppress(OSError):
             while data := ours.recv(1 << 16):
-                if session["is_answered"]:
-                    session["is_answered"] = False
-                    self.trips += 1
-                    self.words[_first_statement(data, session["names"])] += 1
-                else:
-                    _first_statement(data, session["names"])
+                said = _first_statement(data, session["names"])
+                session["first"] = session["first"] or said
                 theirs.sendall(data)
         with suppress(OSError):
             theirs.shutdown(socket.SHUT_WR)
@@ -283,9 +279,29 @@ class _Relay:
     def _down(self, theirs: socket.socket, ours: socket.socket, session: dict[str, Any]) -> None:
         with suppress(OSError):
             while data := theirs.recv(1 << 16):
-                session["is_answered"] = True
+                for _ in range(_ready(data, session)):
+                    self.trips += 1
+                    self.words[session["first"] or "nothing that is a statement"] += 1
+                    session["first"] = ""
                 ours.sendall(data)
         ours.close()
+
+
+def _ready(data: bytes, session: dict[str, Any]) -> int:
+    """How often the server says that it waits for us again (ReadyForQuery): once for each trip."""
+    found, at = 0, min(session["left"], len(data))
+    session["left"] -= at
+    data, session["head"] = session["head"] + data[at:], b""
+    at = 0
+    while at < len(data):
+        if len(data) - at < 5:
+            session["head"] = data[at:]
+            break
+        found += data[at : at + 1] == b"Z"
+        size = 1 + int.from_bytes(data[at + 1 : at + 5], "big")
+        session["left"] = max(0, at + size - len(data))
+        at += size
+    return found
 
 
 def _first_statement(data: bytes, names: dict[bytes, str]) -> str:
@@ -304,7 +320,7 @@ def _first_statement(data: bytes, names: dict[bytes, str]) -> str:
             name = body.partition(b"\0")[2].partition(b"\0")[0]
             first = first or names.get(name, "a statement of before")
         at += 1 + max(size, 4)
-    return first or "nothing that is a statement"
+    return first
 
 
 if __name__ == "__main__":

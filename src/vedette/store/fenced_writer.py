@@ -15,13 +15,13 @@ from vedette.contracts.errors import LanesLostError
 from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Ask, Group, Segment, Watch
-from vedette.contracts.words import LaneKey, RunId, WatchId
+from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.connection import BEGIN, at_once, in_parts
 from vedette.store.group import rows_of
 from vedette.store.lane_visits import held_lanes_query, held_tokens
-from vedette.store.rows import read_watch, to_ms
+from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, read_watch, to_ms
 from vedette.store.schedule_rows import merged
 from vedette.store.seal_rows import LAST_SEAL, last_seal, write_sealed
 from vedette.store.sqlite import Heads, Writer
@@ -42,6 +42,7 @@ class FencedWriter(Writer):
             LaneKey, tuple[int, set[WatchId]]
         ] = {}  # handed out under this token, not written
         self._asked: dict[WatchId, LaneKey] = {}
+        self._dues: dict[tuple[LaneKey, Risk], datetime | None] = {}
         self._in_doubt: int | None = None  # the first visit of a group whose commit nobody answered
 
     def take_series(self, number: int) -> bool:
@@ -56,7 +57,7 @@ class FencedWriter(Writer):
         self._asked.clear()
         hands = {ask.lane: self._hand(ask.lane, tokens.get(ask.lane, 0)) for ask in asks}
         wider = [replace(ask, most=ask.most + len(hands[ask.lane])) for ask in asks]
-        found = super().claim(wider, now=now, due_by=due_by)
+        found = self._heads_of(wider, now=now, due_by=due_by)
         free: dict[LaneKey, Heads] = {}
         for ask in asks:
             taken = hands[ask.lane]
@@ -65,6 +66,29 @@ class FencedWriter(Writer):
             ]
             self._asked.update((head[0], ask.lane) for head in free[ask.lane])
         return free
+
+    def _heads_of(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> dict[LaneKey, Heads]:
+        """In one trip, with what `next_dues` will be asked for."""
+        at, by = to_ms(now), to_ms(due_by)
+        heads = [(self._heads, (lane_id(ask.lane), by, at, ask.most) * sql.HEADS) for ask in asks]
+        places = [(ask.lane, risk) for ask in asks for risk in Risk]
+        dues = [(sql.LANE_NEXT_DUE, (lane_id(lane), int(risk), by)) for lane, risk in places]
+        ordered = [
+            (sql.ordered_heads(self._pick, len(ask.ordered)), (*ask.ordered, by, at))
+            for ask in asks
+            if ask.ordered
+        ]
+        with self._telling():
+            told = iter(at_once(self._db, [*heads, *dues, *ordered]))
+        found = {ask.lane: next(told) for ask in asks}
+        self._dues = {place: opt_at(next(told)[0][0]) for place in places}
+        for ask in asks:
+            found[ask.lane] = [*next(told), *found[ask.lane]] if ask.ordered else found[ask.lane]
+        return {lane: [(i, RISKS[r], from_ms(d), s) for i, r, d, s in rows] for lane, rows in found.items()}
+
+    def next_dues(self, places: Sequence[tuple[LaneKey, Risk]], *, after: datetime) -> list[datetime | None]:
+        """After the moment of the last claim, which it was answered with."""
+        return [self._dues[place] for place in places]
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
         tokens = self._tokens()

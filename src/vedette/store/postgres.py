@@ -225,9 +225,8 @@ class PostgresConnection:
 
     def _opened(self) -> _Session:
         db = open_session(self._address)
-        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
-        if self._read_only:
-            db.execute(_plain("SET default_transaction_read_only = on"))
+        reads = "; SET default_transaction_read_only = on" if self._read_only else ""
+        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}{reads}"))
         if self._names:
             db.row_factory = _named
         if self._is_engine:

@@ -159,7 +159,7 @@ class Settler(threading.Thread):
         self._calls = calls
         self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
         self._pace = calls.pace
-        self._put_off: deque[_Order] = deque()  # orders that came while claims were gathered
+        self._answered: Callable[[], timedelta] | None = None  # how long ago a claim was
         self._ended: deque[Settlement] = deque()  # looks that nobody has taken up yet
         self._asides: list[Aside] = []
         self._groups = 0
@@ -255,14 +255,14 @@ class Settler(threading.Thread):
         most = GROUP
         while True:
             try:
-                order = self._next(timeout if len(self._ended) < GROUP else 0.0)
+                order = self._orders.get(timeout=timeout if len(self._ended) < GROUP else 0.0)
             except queue.Empty:
                 if timeout and company.has_come() and len(self._ended) < GROUP:
                     timeout = company.wait(quiet)
                     continue
                 break
             if isinstance(order, _Claim):
-                self._patiently(partial(self._answer, self._with_others(order)))
+                self._answer_in_time(order)
                 timeout = min(timeout, quiet) if self._ended else 0.0
             elif order is _Word.HURRY:
                 timeout = min(timeout, self._pace.hurry_s)
@@ -279,23 +279,11 @@ class Settler(threading.Thread):
         settlements += [self._ended.popleft() for _ in range(min(most, len(self._ended)))]
         return others
 
-    def _next(self, timeout: float) -> _Order:
-        return self._put_off.popleft() if self._put_off else self._orders.get(timeout=timeout)
-
-    def _with_others(self, first: _Claim) -> _Claim:
-        """With the claims that come within a moment: a server is asked once for all of them."""
-        if not self._pace.claims_s or self._is_stopping.is_set():
-            return first
-        time.sleep(self._pace.claims_s)
-        asks, due_by = {ask.lane: ask for ask in first.asks}, first.due_by
-        for _ in range(self._orders.qsize()):
-            order = self._orders.get()
-            if isinstance(order, _Claim) and asks.keys().isdisjoint(ask.lane for ask in order.asks):
-                asks |= {ask.lane: ask for ask in order.asks}
-                due_by = max(due_by, order.due_by)
-            else:
-                self._put_off.append(order)
-        return _Claim(tuple(asks.values()), due_by)
+    def _answer_in_time(self, claim: _Claim) -> None:
+        if self._pace.claims_s and self._answered is not None and not self._is_stopping.is_set():
+            time.sleep(max(0.0, self._pace.claims_s - self._answered().total_seconds()))
+        self._patiently(partial(self._answer, claim))
+        self._answered = self._clock.stopwatch()
 
     def _answer(self, claim: _Claim) -> None:
         now = self._clock.now()
