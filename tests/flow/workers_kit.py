@@ -124,9 +124,12 @@ class Team:
             self.env["REDIS_URL"] = self.redis
         self.errors = self.folder / "stderr.txt"
 
-    def start(self, roles: str | None = None) -> Process:
+    def start(self, roles: str | None = None, *, code: Path | None = None, **env: str) -> Process:
+        """`code`: another version of the program."""
         command = [*self.base, "worker", "--roles", roles or self.roles, "--json"]
-        made = Process(command, self.env, self.errors)
+        if code is not None:
+            env["PYTHONPATH"] = f"{code}"
+        made = Process(command, self.env | env, self.errors)
         self.alive.append(made)
         return made
 

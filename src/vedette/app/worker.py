@@ -33,6 +33,7 @@ from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.run import CrawlRun, OnEvent
 from vedette.store.connection import comes_back, connect
+from vedette.store.migrate import newer_store
 from vedette.store.worker_rows import alive, say
 from vedette.telemetry.server_clock import ServerClock
 
@@ -95,6 +96,8 @@ class Worker:
         while True:
             try:
                 path = server_of(self.loaded)
+                if words := newer_store(path):
+                    self.hear(ProblemTold(at=self.clock.now(), what=words))
                 return path, server_clock(ServerClock(self.clock), path)
             except StoreWaitError as error:
                 if passed() > START:

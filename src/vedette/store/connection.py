@@ -333,6 +333,11 @@ def what_to_do(error: sqlite3.Error, path: StorePlace) -> str:
 def _of_server(address: PostgresAddress, error: sqlite3.Error) -> str:
     if getattr(error, "lacks_right", False):
         return f"{address}: {error}; its owner can GRANT the right to the role of DATABASE_URL; nothing was changed"
+    if getattr(error, "is_full", False):
+        return (
+            f"the disk of {address} is full: {error}; free room on the server, or give it a larger disk; nothing "
+            "acknowledged is lost, and a run goes on when there is room"
+        )
     if may_wait(error, address):
         return f"{address} does not answer: {error}; nothing acknowledged is lost, start again when it does"
     return f"cannot use {address}: {error}; nothing acknowledged is lost"

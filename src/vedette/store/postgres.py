@@ -33,12 +33,13 @@ AGAIN_S, STARTING_TRIES, SERIES_TRIES = 0.2, 150, 25
 OLDEST = 13  # major version of the server
 # Classes of our advisory locks: a transaction that writes, a whole run, a series of archive files.
 WRITERS, ENGINE, SERIES = 0x76656474, 0x76656475, 0x76656476
-_LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
+WRITERS_LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
 # Transactions as the store begins them.  The lock is what BEGIN IMMEDIATE is in SQLite.
 _BEGINS = {
-    "BEGIN IMMEDIATE": f"BEGIN; SELECT {_LOCK}",
+    "BEGIN IMMEDIATE": f"BEGIN; SELECT {WRITERS_LOCK}",
     "BEGIN": "BEGIN ISOLATION LEVEL REPEATABLE READ",  # one moment for every answer
 }
+_PLAIN_BEGIN = "START TRANSACTION"
 OWN_TABLES = "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('watches') IS NOT NULL"
 _OWN_SCHEMA = (
     "give vedette a schema of its own: CREATE SCHEMA vedette, and at the end of DATABASE_URL "
@@ -61,10 +62,13 @@ _READS = ("SELECT ", "WITH RECURSIVE ")  # no statement of ours that begins so w
 class PostgresFault(sqlite3.OperationalError):
     """The server did not do it.  `may_wait`: later it may."""
 
-    def __init__(self, words: str, *, may_wait: bool = False, lacks_right: bool = False) -> None:
+    def __init__(
+        self, words: str, *, may_wait: bool = False, lacks_right: bool = False, is_full: bool = False
+    ) -> None:
         super().__init__(words)
         self.may_wait = may_wait
         self.lacks_right = lacks_right
+        self.is_full = is_full  # its disk is
 
 
 class PostgresRowRefused(sqlite3.IntegrityError):
@@ -168,7 +172,9 @@ class PostgresConnection:
                 told = [_ordered(db, order) for order in orders]
             return [[] if one is None or not one.description else one.fetchall() for one in told]
 
-        return self._said(say)
+        begins = orders[0][0] in _BEGINS or orders[0][0] == _PLAIN_BEGIN
+        may_repeat = all(one.startswith(_READS) for one, _ in orders[1 if begins else 0 :])
+        return self._said(say, may_repeat=may_repeat)
 
     def copy_in(self, statement: str, rows: Iterable[Any]) -> None:
         """COPY ... FROM STDIN: the quickest way for many rows."""
@@ -337,6 +343,25 @@ def postgres_version(address: PostgresAddress) -> str | None:
     return row[0] if row else None
 
 
+def works_with(address: PostgresAddress) -> str | None:
+    """The oldest revision whose programs work with this store, as the version that brought it up says."""
+    db = PostgresConnection(address, read_only=True)
+    try:
+        row = db.execute("SELECT obj_description(to_regclass('alembic_version'), 'pg_class')").fetchone()
+    finally:
+        db.close()
+    found = _WORKS_WITH.search(row[0] or "") if row else None
+    return found[1] if found else None
+
+
+def says_works_with(revision: str) -> str:
+    """The statement that writes it."""
+    return f"COMMENT ON TABLE alembic_version IS 'programs of revision {revision} and newer work with this store'"
+
+
+_WORKS_WITH = re.compile(r"programs of revision (\w+) and newer")
+
+
 def refused(address: PostgresAddress, error: PostgresFault) -> StoreError:
     """What the server does not do, and what to do about it."""
     if error.may_wait:
@@ -364,7 +389,8 @@ def fault(error: psycopg.Error) -> sqlite3.Error:
         return PostgresRowRefused(words)
     if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
         return PostgresFault(words, lacks_right=True)
-    return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError))
+    is_full = isinstance(error, errors.DiskFull)
+    return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError), is_full=is_full)
 
 
 def _ordered(db: _Session, order: Order) -> psycopg.Cursor[Any] | None:
