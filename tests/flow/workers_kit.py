@@ -33,8 +33,9 @@ BACK_S = 60.0  # a lane of a worker that is gone is visited again within this
 class CountingTown:
     """A living web in a process of its own: every host counts requests at once and the gap between them."""
 
-    def __init__(self, hosts: int, pages: int) -> None:
-        words = [sys.executable, __file__, f"{hosts}", f"{pages}"]
+    def __init__(self, hosts: int, pages: int, *, speed: int = 3600) -> None:
+        """`speed`: how fast the time of the pages passes."""
+        words = [sys.executable, __file__, f"{hosts}", f"{pages}", f"{speed}"]
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         ready = self._answer()
         self.port: int = ready["port"]
@@ -123,9 +124,12 @@ class Team:
             self.env["REDIS_URL"] = self.redis
         self.errors = self.folder / "stderr.txt"
 
-    def start(self, roles: str | None = None) -> Process:
+    def start(self, roles: str | None = None, *, code: Path | None = None, **env: str) -> Process:
+        """`code`: another version of the program."""
         command = [*self.base, "worker", "--roles", roles or self.roles, "--json"]
-        made = Process(command, self.env, self.errors)
+        if code is not None:
+            env["PYTHONPATH"] = f"{code}"
+        made = Process(command, self.env | env, self.errors)
         self.alive.append(made)
         return made
 
@@ -193,9 +197,9 @@ def town_world(hosts: int, pages: int) -> World:
     return World(specs, seed=7, epoch=epoch)
 
 
-async def _serve(hosts: int, pages: int) -> None:
+async def _serve(hosts: int, pages: int, speed: int) -> None:
     world = town_world(hosts, pages)
-    clock = WorldClock(real_time() - 30 * DAY, speed=3600.0)
+    clock = WorldClock(real_time() - 30 * DAY, speed=float(speed))
     world.prepare(clock())
     async with LivingWeb(world, now=clock, pace=real_time) as web:
         print(json.dumps({"port": web.port, "sources": web.sources(by="address")}), flush=True)

@@ -29,7 +29,8 @@ class DrillPlan:
     seconds: float = 90.0
     kill_every_s: float = 2.0
     stopped_s: float = 50.0  # 0: nobody is stopped
-    restarts: bool = True
+    restarts: int = 1  # of PostgreSQL, as after a crash
+    redis_goes: bool = True  # it is wiped, later it is gone
 
 
 def run_drill(folder: Path, plan: DrillPlan, chance: random.Random, tell: Tell) -> dict[str, Any]:
@@ -68,9 +69,11 @@ class _Trial:
         """Everything that goes wrong, at its time."""
         length = self.plan.seconds
         events: list[tuple[float, str, Callable[[], object]]] = []
-        if self.plan.restarts:
+        for number in range(self.plan.restarts):
+            at = (0.45 + 0.5 * number / self.plan.restarts) * length
+            events.append((at, "PostgreSQL restarted", restart_server))
+        if self.plan.redis_goes:
             events.append((0.25 * length, "Redis wiped", cache.flushall))
-            events.append((0.45 * length, "PostgreSQL restarted", restart_server))
             events.append((0.6 * length, "Redis gone", cache.shutdown))
         if self.plan.stopped_s:
             events.append((0.05 * length, "a worker stopped", self._stop_one))

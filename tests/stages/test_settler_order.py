@@ -30,7 +30,8 @@ from vedette.contracts.watch import (
     WrittenRecord,
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, SourceId, WatchId
-from vedette.engine.settle.settler import GROUP, HEARTBEAT, PATIENCE_S, QUIET_S, Settler, SettlerCalls
+from vedette.engine.settle.group_pace import OWN
+from vedette.engine.settle.settler import GROUP, HEARTBEAT, Settler, SettlerCalls
 from vedette.frontier.queue import LEASE, Heads
 from vedette.telemetry.clock import JumpingClock
 
@@ -71,8 +72,8 @@ class FakeStore:
         assert until == now + LEASE
         return [self.watches[i] for i in ids]
 
-    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
-        return self.later.get(risk)
+    def next_dues(self, places: Sequence[tuple[LaneKey, Risk]], *, after: datetime) -> list[datetime | None]:
+        return [self.later.get(risk) for _, risk in places]
 
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
         return {digest: list(self.known[digest]) for digest in digests if digest in self.known}
@@ -260,8 +261,8 @@ def test_the_first_of_a_group_waits_a_moment_for_company_unless_told_to_hurry():
     for desk in (slow, quick):
         desk.settler.turn()
         assert len(desk.log.groups) == 1
-    assert slow.orders.waits[1:] == [QUIET_S]
-    assert quick.orders.waits[1:] == [QUIET_S, 0.0]
+    assert slow.orders.waits[1:] == [OWN.quiet_s]
+    assert quick.orders.waits[1:] == [OWN.quiet_s, 0.0]
 
 
 class SlowClock(JumpingClock):
@@ -277,7 +278,7 @@ def test_a_group_is_written_after_a_moment_however_many_keep_coming():
     desk.settler.settle(next(later))
     desk.orders.meanwhile = lambda: desk.settler.settle(next(later))
     desk.settler.turn()
-    assert desk.orders.waits[1:] == pytest.approx([PATIENCE_S - 0.2, 0.0])
+    assert desk.orders.waits[1:] == pytest.approx([OWN.patience_s - 0.2, 0.0])
     assert [len(group.placed) for group in desk.log.groups] == [2]
     assert len(list(later)) == 18
 
@@ -287,7 +288,7 @@ def test_looks_that_keep_coming_are_waited_for_a_moment_each():
     desk.settler.settle(next(later))
     desk.orders.meanwhile = lambda: [desk.settler.settle(one) for one in islice(later, 1)]
     desk.settler.turn()
-    assert desk.orders.waits[1:] == [QUIET_S] * 3
+    assert desk.orders.waits[1:] == [OWN.quiet_s] * 3
     assert [len(group.placed) for group in desk.log.groups] == [3]
 
 

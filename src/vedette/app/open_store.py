@@ -30,6 +30,7 @@ from vedette.store.corrections import take_effect
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.migrate import ARCHIVE, prepare_place
 from vedette.store.operator import save_source
+from vedette.store.server_reader import ServerReader
 from vedette.store.sqlite import Pick, Reader, Writer
 
 
@@ -58,7 +59,8 @@ def open_store(
         archive = archive_of(loaded, worker_name(series))
         found = archive.recover(writer.segments(), now=clock.now())
         killed = writer.was_killed()
-        yield Opened(writer, Reader(path), archive, killed, path, pick, mended, healed, found.damage, series)
+        reader = ServerReader(path) if isinstance(path, PostgresAddress) else Reader(path)
+        yield Opened(writer, reader, archive, killed, path, pick, mended, healed, found.damage, series)
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing, suppress
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 from vedette.app.service import Service
 from vedette.config.model import Loaded
 from vedette.config.rules import scheduler_options
-from vedette.contracts.errors import StoreWaitError
+from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
@@ -19,7 +20,7 @@ from vedette.core.schedule.due import LEARNED
 from vedette.engine.service.sentinel import SentinelHearing
 from vedette.engine.settle.ids import Ids
 from vedette.engine.settle.scheduler import Scheduler
-from vedette.store.connection import connect, transaction
+from vedette.store.connection import comes_back, connect, transaction
 from vedette.store.lane_visits import LaneVisits
 from vedette.store.schedule_rows import ScheduleReader, publish_schedule
 from vedette.store.sqlite import Reader
@@ -42,12 +43,21 @@ class SchedulerDuty:
         self.is_elected = False
 
     async def run(self) -> None:
+        while True:
+            try:
+                await self._stand()
+            except (StoreError, sqlite3.Error, BaseExceptionGroup) as error:
+                if not comes_back(error, self._path):
+                    raise
+            await asyncio.sleep(STAND_S)
+
+    async def _stand(self) -> None:
+        """On one session, until the server is away."""
         election = await asyncio.to_thread(Election, self._path)
         try:
             while True:
                 if await asyncio.to_thread(election.stand):
-                    with suppress(StoreWaitError):
-                        await self._while_elected(election)
+                    await self._while_elected(election)
                 await asyncio.sleep(STAND_S)
         finally:
             self.is_elected = False

@@ -21,7 +21,7 @@ from vedette.config.model import Config, Loaded, is_debug, is_production
 from vedette.config.pace_policies import objectives
 from vedette.config.policies import sources_of
 from vedette.contracts.alerts import ChannelName, Delivery, Message
-from vedette.contracts.errors import StoreError, StoreWaitError
+from vedette.contracts.errors import StoreError
 from vedette.contracts.events import (
     Alerted,
     CronQueued,
@@ -264,11 +264,11 @@ class Service:
         """A store that takes nothing just now is waited for, as the engine does: each of these can begin again."""
         while True:
             try:
-                await self._kept_up(work)
-            except* StoreWaitError:
-                await asyncio.sleep(WAIT_S)
-            else:
-                return
+                return await self._kept_up(work)
+            except (StoreError, sqlite3.Error, BaseExceptionGroup) as error:
+                if not connection.comes_back(error, self._place):
+                    raise
+            await asyncio.sleep(WAIT_S)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

@@ -9,6 +9,7 @@ import asyncio
 import os
 import socket
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -24,19 +25,21 @@ from vedette.app.service import Door, Service
 from vedette.app.stage_worker import Hooks, keep_on, opened
 from vedette.config.alert_policies import router
 from vedette.config.model import Loaded
-from vedette.contracts.errors import InputError, StoreError, StoreWaitError, VedetteError
+from vedette.contracts.errors import InputError, StoreError, StoreWaitError, TakenOverError, VedetteError
 from vedette.contracts.events import ProblemTold, Serving
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.run import CrawlRun, OnEvent
-from vedette.store.connection import connect, may_wait
+from vedette.store.connection import comes_back, connect
+from vedette.store.migrate import newer_store
 from vedette.store.worker_rows import alive, say
 from vedette.telemetry.server_clock import ServerClock
 
 BEAT_S = 5.0
 AGAIN_S = 1.0
+START = timedelta(seconds=30)  # for a server that starts at the same time as its workers
 DRAIN_S = 28.0  # what a worker that was told to stop may still take; docs/how-to/scale-out.md says 30
 NO_PANEL = (
     "the panel has no workers yet: start its batches with `vedette panel run`, as many as share REDIS_URL"
@@ -76,8 +79,7 @@ class Worker:
     _is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
-        self.path = server_of(self.loaded)
-        self.clock = server_clock(ServerClock(self.clock), self.path)
+        self.path, self.clock = self._reached()
         self.service = Service(
             self.loaded,
             self.clock,
@@ -87,6 +89,24 @@ class Worker:
             path=self.path,
             fail=self._failed,
         )
+
+    def _reached(self) -> tuple[PostgresAddress, Clock]:
+        """The store and its clock.  A server that does not answer yet is told of, and waited for a while."""
+        passed, is_told = self.clock.stopwatch(), False
+        while True:
+            try:
+                path = server_of(self.loaded)
+                if words := newer_store(path):
+                    self.hear(ProblemTold(at=self.clock.now(), what=words))
+                return path, server_clock(ServerClock(self.clock), path)
+            except StoreWaitError as error:
+                if passed() > START:
+                    raise
+                if not is_told:
+                    words = f"{error}; it is asked again for {START.seconds} s"
+                    self.hear(ProblemTold(at=self.clock.now(), what=words))
+                is_told = True
+            time.sleep(AGAIN_S)
 
     async def work(self) -> None:
         """Until it is told to stop, or a duty cannot go on: then that is raised."""
@@ -162,13 +182,15 @@ class Worker:
         """Why it ended; None: it was told to."""
         try:
             return (await crawl(self.loaded, hooks, self._started)).error
-        except StoreWaitError as error:
+        except (VedetteError, sqlite3.Error, BaseExceptionGroup) as error:
             return error
 
     def _comes_back(self, error: BaseException) -> bool:
-        """A server that is restarted cuts every line; all that was acknowledged is in it."""
-        is_fault = isinstance(error, sqlite3.Error) and may_wait(error, self.path)
-        return is_fault or isinstance(error, StoreWaitError)
+        """A server that is restarted cuts every line; all that was acknowledged is in it.
+
+        Where another worker has our archive files meanwhile, there are others to be had.
+        """
+        return isinstance(error, TakenOverError) or comes_back(error, self.path)
 
     @asynccontextmanager
     async def _beside(self, run: CrawlRun) -> AsyncIterator[None]:
@@ -183,6 +205,16 @@ class Worker:
 
     async def _stages(self) -> None:
         hooks = Hooks(self.hear, on_served=self._served)
+        while True:
+            try:
+                return await self._serve_stages(hooks)
+            except (StoreError, sqlite3.Error) as error:
+                if self._is_over.is_set() or not comes_back(error, self.path):
+                    raise
+                self.hear(ProblemTold(at=self.clock.now(), what=f"stage jobs wait: {error}"))
+            await asyncio.sleep(AGAIN_S)
+
+    async def _serve_stages(self, hooks: Hooks) -> None:
         async with opened(
             self.loaded, self.path, clock=self.clock, hooks=hooks, worker=_place("-")
         ) as worker:

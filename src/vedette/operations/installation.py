@@ -17,7 +17,7 @@ from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.core.text.nearest import unknown
 from vedette.operations.classified import blocked_word, classified
 from vedette.store.connection import StorePlace, connect, mend, operating
-from vedette.store.migrate import COPYING, HEAD, prepare_place, version, version_of
+from vedette.store.migrate import COPYING, HEAD, newer_store, prepare_place, version, version_of
 from vedette.store.queries import Queries
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Installation:
                 raise StoreError(
                     f"{place} holds half a copy; say `vedette db copy` again, it goes on where it was"
                 )
-            if found != HEAD:
+            if found != HEAD and not newer_store(place, found):
                 raise StoreError(f"{place} is at version {found}, not {HEAD}; run `vedette db upgrade`")
             self._is_checked = True
         return place

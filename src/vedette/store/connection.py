@@ -189,6 +189,25 @@ def answers(db: SqlConnection, query: str, rows: Sequence[Any]) -> Iterable[list
     return found
 
 
+def at_once(db: SqlConnection, orders: Sequence[tuple[str, Any]]) -> list[list[Any]]:
+    """Each order is a statement with a list of rows to write, or with the values of a question; a server is told all.
+
+    Gives what each was answered, nothing where rows were written.
+    """
+    if not isinstance(db, sqlite3.Connection):
+        server: Any = db
+        found: list[list[Any]] = server.at_once(orders)
+        return found
+    told: list[list[Any]] = []
+    for statement, values in orders:
+        if isinstance(values, list):
+            db.executemany(statement, values)
+            told.append([])
+        else:
+            told.append(db.execute(statement, values).fetchall())
+    return told
+
+
 def marks(values: Sequence[Any]) -> str:
     """For one value each."""
     return ",".join("?" * len(values))
@@ -266,6 +285,15 @@ def may_wait(error: sqlite3.Error, path: StorePlace) -> bool:
     return _is_full(path) or _has_no_files()
 
 
+def comes_back(error: BaseException | None, path: StorePlace) -> bool:
+    """True where it is the store that takes nothing just now, in whichever words it was said."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(comes_back(one, path) for one in error.exceptions)
+    if isinstance(error, sqlite3.Error):
+        return may_wait(error, path)
+    return isinstance(error, StoreWaitError)
+
+
 def _is_full(path: Path) -> bool:
     """SQLite calls it an I/O error when the disk has no room for its shared memory."""
     try:
@@ -305,6 +333,11 @@ def what_to_do(error: sqlite3.Error, path: StorePlace) -> str:
 def _of_server(address: PostgresAddress, error: sqlite3.Error) -> str:
     if getattr(error, "lacks_right", False):
         return f"{address}: {error}; its owner can GRANT the right to the role of DATABASE_URL; nothing was changed"
+    if getattr(error, "is_full", False):
+        return (
+            f"the disk of {address} is full: {error}; free room on the server, or give it a larger disk; nothing "
+            "acknowledged is lost, and a run goes on when there is room"
+        )
     if may_wait(error, address):
         return f"{address} does not answer: {error}; nothing acknowledged is lost, start again when it does"
     return f"cannot use {address}: {error}; nothing acknowledged is lost"

@@ -15,15 +15,15 @@ from vedette.contracts.errors import LanesLostError
 from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Ask, Group, Segment, Watch
-from vedette.contracts.words import LaneKey, RunId, WatchId
+from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.connection import in_parts
+from vedette.store.connection import BEGIN, at_once, in_parts
 from vedette.store.group import rows_of
-from vedette.store.lane_visits import held_lanes
-from vedette.store.rows import read_watch, to_ms
+from vedette.store.lane_visits import held_lanes_query, held_tokens
+from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, read_watch, to_ms
 from vedette.store.schedule_rows import merged
-from vedette.store.seal_rows import last_seal, seal
+from vedette.store.seal_rows import LAST_SEAL, last_seal, write_sealed
 from vedette.store.sqlite import Heads, Writer
 
 HOST, BUDGET = "host:", "budget:"
@@ -42,6 +42,7 @@ class FencedWriter(Writer):
             LaneKey, tuple[int, set[WatchId]]
         ] = {}  # handed out under this token, not written
         self._asked: dict[WatchId, LaneKey] = {}
+        self._dues: dict[tuple[LaneKey, Risk], datetime | None] = {}
         self._in_doubt: int | None = None  # the first visit of a group whose commit nobody answered
 
     def take_series(self, number: int) -> bool:
@@ -56,7 +57,7 @@ class FencedWriter(Writer):
         self._asked.clear()
         hands = {ask.lane: self._hand(ask.lane, tokens.get(ask.lane, 0)) for ask in asks}
         wider = [replace(ask, most=ask.most + len(hands[ask.lane])) for ask in asks]
-        found = super().claim(wider, now=now, due_by=due_by)
+        found = self._heads_of(wider, now=now, due_by=due_by)
         free: dict[LaneKey, Heads] = {}
         for ask in asks:
             taken = hands[ask.lane]
@@ -65,6 +66,29 @@ class FencedWriter(Writer):
             ]
             self._asked.update((head[0], ask.lane) for head in free[ask.lane])
         return free
+
+    def _heads_of(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> dict[LaneKey, Heads]:
+        """In one trip, with what `next_dues` will be asked for."""
+        at, by = to_ms(now), to_ms(due_by)
+        heads = [(self._heads, (lane_id(ask.lane), by, at, ask.most) * sql.HEADS) for ask in asks]
+        places = [(ask.lane, risk) for ask in asks for risk in Risk]
+        dues = [(sql.LANE_NEXT_DUE, (lane_id(lane), int(risk), by)) for lane, risk in places]
+        ordered = [
+            (sql.ordered_heads(self._pick, len(ask.ordered)), (*ask.ordered, by, at))
+            for ask in asks
+            if ask.ordered
+        ]
+        with self._telling():
+            told = iter(at_once(self._db, [*heads, *dues, *ordered]))
+        found = {ask.lane: next(told) for ask in asks}
+        self._dues = {place: opt_at(next(told)[0][0]) for place in places}
+        for ask in asks:
+            found[ask.lane] = [*next(told), *found[ask.lane]] if ask.ordered else found[ask.lane]
+        return {lane: [(i, RISKS[r], from_ms(d), s) for i, r, d, s in rows] for lane, rows in found.items()}
+
+    def next_dues(self, places: Sequence[tuple[LaneKey, Risk]], *, after: datetime) -> list[datetime | None]:
+        """After the moment of the last claim, which it was answered with."""
+        return [self._dues[place] for place in places]
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
         tokens = self._tokens()
@@ -78,20 +102,39 @@ class FencedWriter(Writer):
     def settle(self, group: Group) -> Segment | None:
         """All of it, or nothing: LanesLostError names the lanes that are another's by now."""
         first = group.placed[0].settlement.visit.id if group.placed else None
-        with self.transaction() as db:
-            if first is not None and first == self._in_doubt and db.execute(_WRITTEN, (first,)).fetchone():
-                self._forget(group)  # that commit was made, though nobody heard of it
-                return last_seal(db)
-            ours = self._checked(group)
-            rows = rows_of(_only(group, ours, self._running(group)))
-            rows.ended = []  # there are no leases but those of lanes
-            rows.schedule = [(_LEARNS.get(words, words), values) for words, values in rows.schedule]
-            self._write(rows)
-            sealed = seal(db, rows.touched())
-            self._in_doubt = first
+        try:
+            with self._telling():
+                sealed = self._settled(group, first)
+        finally:
+            self._rollback()
         self._in_doubt = None
         self._forget(group)
         return sealed
+
+    def _settled(self, group: Group, first: int | None) -> Segment | None:
+        """In three trips to the server: what must be known, the rows with what their seals need, the seal."""
+        known = self._tokens()
+        asked = [lane for lane in _lanes_of(group) if lane in known]
+        held, running, written, last = at_once(
+            self._db,
+            [
+                (BEGIN, ()),
+                held_lanes_query(self._worker, asked),
+                (sql.RUNNING, ()),
+                (_WRITTEN, (first,)),
+                (LAST_SEAL, ()),
+            ],
+        )[1:]
+        if first is not None and first == self._in_doubt and written:
+            return last_seal(self._db)  # that commit was made, though nobody heard of it
+        tokens = held_tokens(asked, held)
+        ours = self._checked(group, known, {lane for lane, token in tokens.items() if token == known[lane]})
+        rows = rows_of(_only(group, ours, _running(group, running)))
+        rows.ended = []  # there are no leases but those of lanes
+        rows.schedule = [(_LEARNS.get(words, words), values) for words, values in rows.schedule]
+        self._in_doubt = first
+        writes = ((words, values) for words, values in rows.statements() if values)
+        return write_sealed(self._db, writes, rows.touched(), last)
 
     def commit(self) -> None:
         """Nothing is open between two groups."""
@@ -118,13 +161,8 @@ class FencedWriter(Writer):
             known = self._in_hand[lane] = (token, set())
         return known[1]
 
-    def _checked(self, group: Group) -> frozenset[LaneKey]:
+    def _checked(self, group: Group, known: Mapping[LaneKey, int], held: set[LaneKey]) -> frozenset[LaneKey]:
         """The lanes of ours that this group is about; raises where a look is of another's."""
-        known = self._tokens()
-        asked = [lane for lane in _lanes_of(group) if lane in known]
-        held = {
-            lane for lane, token in held_lanes(self._db, self._worker, asked).items() if token == known[lane]
-        }
         lost = {
             one.job.watch.lane
             for one in (placed.settlement for placed in group.placed)
@@ -146,12 +184,12 @@ class FencedWriter(Writer):
         ):
             self._in_hand.get(watch.lane, (0, set()))[1].discard(watch.id)
 
-    def _running(self, group: Group) -> str:
-        """The scheduler's sums are everybody's: what this worker learned since is added to what is stored."""
-        if group.schedule is None or not group.schedule.running:
-            return ""
-        row = self._db.execute(sql.RUNNING).fetchone()
-        return merged(str(row[0]) if row else "", group.schedule.before, group.schedule.running)
+
+def _running(group: Group, stored: Sequence[Any]) -> str:
+    """The scheduler's sums are everybody's: what this worker learned since is added to what is stored."""
+    if group.schedule is None or not group.schedule.running:
+        return ""
+    return merged(str(stored[0][0]) if stored else "", group.schedule.before, group.schedule.running)
 
 
 def _by_class(heads: Heads, taken: set[WatchId]) -> list[Heads]:

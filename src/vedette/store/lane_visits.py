@@ -7,7 +7,7 @@ a lane that is held is the moment at which its holder counts as gone, so one ind
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.words import LaneKey
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.connection import connect, told
+from vedette.store.connection import at_once, connect, told
 from vedette.store.row_columns import LANE_COLUMNS
 from vedette.store.rows import from_ms, lane_id, lane_row, read_lane, to_ms
 
@@ -144,17 +144,17 @@ class LaneVisits:
             return
         with self._telling() as db:
             try:
-                db.execute("START TRANSACTION")
-                tokens = held_lanes(db, self._worker, [lane for lane, _, _ in lanes])
+                keys = [lane for lane, _, _ in lanes]
+                _, held = at_once(db, [("START TRANSACTION", ()), held_lanes_query(self._worker, keys)])
+                tokens = held_tokens(keys, held)
                 ours = [one for one in lanes if tokens.get(one[0]) == one[1]]
-                db.executemany(sql.SAVE_LANE, [lane_row(lane, state) for lane, _, state in ours if state])
                 rest = [one for one in ours if _is_blocked(one[2])]
                 free = [one for one in ours if not _is_blocked(one[2])]
-                db.executemany(_REST, [(lane_id(one[0]), self._worker, one[1]) for one in rest])
-                db.executemany(
-                    _GIVE_BACK, [(_opens(one[2]), lane_id(one[0]), self._worker, one[1]) for one in free]
-                )
-                db.execute("COMMIT")
+                saved = [lane_row(lane, state) for lane, _, state in ours if state]
+                rested = [(lane_id(one[0]), self._worker, one[1]) for one in rest]
+                freed = [(_opens(one[2]), lane_id(one[0]), self._worker, one[1]) for one in free]
+                writes = [(sql.SAVE_LANE, saved), (_REST, rested), (_GIVE_BACK, freed)]
+                at_once(db, [*(one for one in writes if one[1]), ("COMMIT", ())])
             finally:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
@@ -202,16 +202,18 @@ class LaneVisits:
 _TOKENS = "SELECT lane_id, token FROM lane_visits WHERE worker = ?"
 
 
-def held_lanes(db: SqlConnection, worker: str, lanes: Sequence[LaneKey]) -> dict[LaneKey, int]:
-    """The tokens of those that this worker holds; nobody takes one of them before the transaction ends."""
+def held_lanes_query(worker: str, lanes: Sequence[LaneKey]) -> tuple[str, tuple[Any, ...]]:
+    """Asks for the tokens of those that this worker holds; nobody takes one of them before the transaction ends."""
+    # KEY SHARE: who takes a lane over asks FOR UPDATE and passes over it, who renews a lease does not wait.
+    numbers = sorted({lane_id(lane) for lane in lanes})
+    query = f"{_TOKENS} AND lane_id IN ({', '.join('?' * len(numbers))}) FOR KEY SHARE"
+    return query, (worker, *numbers)
+
+
+def held_tokens(lanes: Sequence[LaneKey], rows: Iterable[Any]) -> dict[LaneKey, int]:
+    """The answer to that."""
     ids = {lane_id(lane): lane for lane in lanes}
-    found: dict[LaneKey, int] = {}
-    numbers = sorted(ids)
-    if numbers:
-        # KEY SHARE: who takes a lane over asks FOR UPDATE and passes over it, who renews a lease does not wait.
-        query = f"{_TOKENS} AND lane_id IN ({', '.join('?' * len(ids))}) FOR KEY SHARE"
-        found = {ids[number]: token for number, token in db.execute(query, (worker, *numbers))}
-    return found
+    return {ids[number]: token for number, token in rows}
 
 
 def lane_counts(db: SqlConnection) -> tuple[int, int, timedelta]:

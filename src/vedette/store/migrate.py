@@ -160,6 +160,8 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
 
 
 HEAD = "0023"  # newest revision under migrations/versions
+# Programs of this revision and newer work with the schema of HEAD: what came since only adds to it (a test sees to it).
+WORKS_WITH = "0023"
 COPYING = (
     "copying"  # instead of a revision: rows are being copied into the store, and not all of them are there
 )
@@ -188,7 +190,7 @@ def prepare_place(data: Path, place: StorePlace, *, create: bool = True) -> Stor
         return prepare(data, create=create)
     _make_folders(data)
     found = version_of(place)
-    if found == HEAD:
+    if found == HEAD or newer_store(place, found):
         return place
     if found == COPYING:
         raise StoreError(f"{place} holds half a copy; say `vedette db copy` again, it goes on where it was")
@@ -197,10 +199,31 @@ def prepare_place(data: Path, place: StorePlace, *, create: bool = True) -> Stor
     from vedette.store import postgres_schema  # with SQLAlchemy and Alembic
 
     if found is None:
-        postgres_schema.make_store(place, HEAD, newest())
+        postgres_schema.make_store(place, postgres_schema.Stamp(HEAD, WORKS_WITH), newest())
     else:
-        postgres_schema.upgrade_store(place, run_revisions)
+        # Who works with the schema of before goes on beside it, where it is only added to.
+        beside = found >= WORKS_WITH
+        postgres_schema.upgrade_store(place, run_revisions, WORKS_WITH, beside=beside)
     return place
+
+
+def newer_store(place: StorePlace, found: str | None = None) -> str:
+    """What to say of a store of a newer version that this one can work with; empty: it is none.
+
+    A newer version writes into the store how old a program may be.
+    """
+    if not isinstance(place, PostgresAddress):
+        return ""
+    found = found or version_of(place)
+    if found is None or found == COPYING or found <= HEAD:
+        return ""
+    works_with = postgres_driver().works_with(place)
+    if works_with is None or works_with > HEAD:
+        return ""
+    return (
+        f"{place} was brought to revision {found} by a newer version of vedette, and this one is of {HEAD}: it goes on "
+        "with what it knows; upgrade it too"
+    )
 
 
 def version_of(place: StorePlace) -> str | None:

@@ -11,9 +11,10 @@ import re
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -21,7 +22,7 @@ from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumperUnknown
 
-from vedette.contracts.errors import RefusedError, StoreError, StoreWaitError
+from vedette.contracts.errors import RefusedError, StoreError, StoreWaitError, TakenOverError
 from vedette.contracts.sql_connection import PostgresAddress
 
 BUSY_MS = 15_000
@@ -32,12 +33,13 @@ AGAIN_S, STARTING_TRIES, SERIES_TRIES = 0.2, 150, 25
 OLDEST = 13  # major version of the server
 # Classes of our advisory locks: a transaction that writes, a whole run, a series of archive files.
 WRITERS, ENGINE, SERIES = 0x76656474, 0x76656475, 0x76656476
-_LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
+WRITERS_LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
 # Transactions as the store begins them.  The lock is what BEGIN IMMEDIATE is in SQLite.
 _BEGINS = {
-    "BEGIN IMMEDIATE": f"BEGIN; SELECT {_LOCK}",
+    "BEGIN IMMEDIATE": f"BEGIN; SELECT {WRITERS_LOCK}",
     "BEGIN": "BEGIN ISOLATION LEVEL REPEATABLE READ",  # one moment for every answer
 }
+_PLAIN_BEGIN = "START TRANSACTION"
 OWN_TABLES = "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('watches') IS NOT NULL"
 _OWN_SCHEMA = (
     "give vedette a schema of its own: CREATE SCHEMA vedette, and at the end of DATABASE_URL "
@@ -51,13 +53,22 @@ _HINTS = re.compile(r" (?:INDEXED BY \w+|NOT INDEXED)\b|(?<=[ (])\+(?=[a-z_.]+ (
 _OF_NONE = ((re.compile(r"\S+ NOT IN \(\)"), "TRUE"), (re.compile(r"\S+ IN \(\)"), "FALSE"))
 
 
+_Session: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+_T = TypeVar("_T")
+Order: TypeAlias = tuple[str, Any]  # a statement with a list of rows, or with the values of a question
+_READS = ("SELECT ", "WITH RECURSIVE ")  # no statement of ours that begins so writes
+
+
 class PostgresFault(sqlite3.OperationalError):
     """The server did not do it.  `may_wait`: later it may."""
 
-    def __init__(self, words: str, *, may_wait: bool = False, lacks_right: bool = False) -> None:
+    def __init__(
+        self, words: str, *, may_wait: bool = False, lacks_right: bool = False, is_full: bool = False
+    ) -> None:
         super().__init__(words)
         self.may_wait = may_wait
         self.lacks_right = lacks_right
+        self.is_full = is_full  # its disk is
 
 
 class PostgresRowRefused(sqlite3.IntegrityError):
@@ -105,10 +116,11 @@ class PostgresConnection:
         self._is_engine = False
         self._is_shared = False
         self._series = 0  # number of the series of archive files that is ours; 0: none
-        self._db = self._opened()
+        with _faults():
+            self._db = self._opened()
 
     @classmethod
-    def of(cls, db: psycopg.Connection[tuple[Any, ...]]) -> PostgresConnection:
+    def of(cls, db: _Session) -> PostgresConnection:
         """A session that is open already, with our types from here on."""
         made = cls.__new__(cls)
         made._db = with_our_types(db)
@@ -120,89 +132,121 @@ class PostgresConnection:
 
     def execute(self, statement: str, values: Any = (), /) -> PostgresCursor:
         begins = _BEGINS.get(statement)
-        if self._db.closed or self._db.broken:
-            self._db = self._opened()
-        try:
-            if begins is not None:
-                return PostgresCursor(self._db.execute(_plain(begins)))
-            return PostgresCursor(self._db.execute(translated(statement, isinstance(values, dict)), values))
-        except psycopg.Error as error:
-            raise fault(error) from error
+        if begins is not None:
+            words, given = _plain(begins), None
+        else:
+            words, given = translated(statement, isinstance(values, dict)), values
+        # What only reads, and what begins a transaction, may be said again: the session that heard it first is gone.
+        may_repeat = begins is not None or statement.startswith(_READS)
+        return self._said(lambda db: PostgresCursor(db.execute(words, given)), may_repeat=may_repeat)
 
     def executemany(self, statement: str, rows: Iterable[Any], /) -> PostgresCursor:
-        try:
-            with self._db.cursor() as cursor:
+        def say(db: _Session) -> PostgresCursor:
+            with db.cursor() as cursor:
                 cursor.executemany(translated(statement, False), rows)
                 return PostgresCursor(cursor)
-        except psycopg.Error as error:
-            raise fault(error) from error
+
+        return self._said(say)
 
     def answers(self, statement: str, rows: Sequence[Any]) -> list[list[Any]]:
         """All of these are sent before the first is waited for."""
-        if not rows:
-            return []
-        if self._db.closed or self._db.broken:
-            self._db = self._opened()
-        try:
-            with self._db.cursor() as cursor:
+
+        def say(db: _Session) -> list[list[Any]]:
+            with db.cursor() as cursor:
                 cursor.executemany(translated(statement, False), rows, returning=True)
                 found = [cursor.fetchall()]
                 while cursor.nextset():
                     found.append(cursor.fetchall())
                 return found
-        except psycopg.Error as error:
-            raise fault(error) from error
+
+        return self._said(say, may_repeat=statement.startswith(_READS)) if rows else []
+
+    def at_once(self, orders: Sequence[Order]) -> list[list[Any]]:
+        """One trip: rows that are written (a list of them), and what each question (values) is answered.
+
+        The first order may begin a transaction.  Nothing after an order that fails is done.
+        """
+
+        def say(db: _Session) -> list[list[Any]]:
+            with db.pipeline():
+                told = [_ordered(db, order) for order in orders]
+            return [[] if one is None or not one.description else one.fetchall() for one in told]
+
+        begins = orders[0][0] in _BEGINS or orders[0][0] == _PLAIN_BEGIN
+        may_repeat = all(one.startswith(_READS) for one, _ in orders[1 if begins else 0 :])
+        return self._said(say, may_repeat=may_repeat)
 
     def copy_in(self, statement: str, rows: Iterable[Any]) -> None:
         """COPY ... FROM STDIN: the quickest way for many rows."""
-        try:
-            with self._db.cursor() as cursor, cursor.copy(_plain(statement)) as copy:
+
+        def say(db: _Session) -> None:
+            with db.cursor() as cursor, cursor.copy(_plain(statement)) as copy:
                 for row in rows:
                     copy.write_row(row)
-        except psycopg.Error as error:
-            raise fault(error) from error
+
+        self._said(say)
 
     def close(self) -> None:
         self._db.close()
+
+    def _said(self, say: Callable[[_Session], _T], *, may_repeat: bool = False) -> _T:
+        """What the server answers; its faults are raised as `sqlite3`'s, whoever of the driver raised them.
+
+        A session that was cut shows it with the next statement.  Outside of a transaction a statement that may be
+        repeated is said once more, on a new one.
+        """
+        with _faults():
+            if self._db.closed or self._db.broken:
+                self._db = self._opened()
+            was_open = self.in_transaction
+            try:
+                return say(self._db)
+            except psycopg.OperationalError:
+                if was_open or not may_repeat or not (self._db.closed or self._db.broken):
+                    raise
+            self._db = self._opened()
+            return say(self._db)
 
     def take_engine_lock(self, *, shared: bool = False) -> None:
         """One engine per store, on whichever machine, or any number of those that share it.
 
         The lock is of this session, and of one that replaces it.
         """
-        _take_engine_lock(self._db, self._address, shared=shared)
+        with _faults():
+            _take_engine_lock(self._db, self._address, shared=shared)
         self._is_engine, self._is_shared = True, shared
 
     def take_series(self, number: int) -> bool:
         """The series of archive files with this number is ours until the session ends; False: it is another's."""
-        is_ours = _take_series(self._db, number)
+        with _faults():
+            is_ours = _take_series(self._db, number)
         self._series = number if is_ours else self._series
         return is_ours
 
     def leave_series(self) -> None:
-        if self._series:
-            self._db.execute(_plain(f"SELECT pg_advisory_unlock({_series_key(self._series)})"))
-            self._series = 0
+        number, self._series = self._series, 0
+        if number:
+            with _faults():
+                self._db.execute(_plain(f"SELECT pg_advisory_unlock({_series_key(number)})"))
 
-    def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
+    def _opened(self) -> _Session:
         db = open_session(self._address)
-        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
-        if self._read_only:
-            db.execute(_plain("SET default_transaction_read_only = on"))
+        reads = "; SET default_transaction_read_only = on" if self._read_only else ""
+        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}{reads}"))
         if self._names:
             db.row_factory = _named
         if self._is_engine:
             _take_engine_lock(db, self._address, shared=self._is_shared)
         if self._series and not _take_series_back(db, self._series):
             db.close()
-            raise RefusedError(
+            raise TakenOverError(
                 f"while {self._address} was away, another worker took the archive files w{self._series} over; "
-                "nothing acknowledged is lost, start this worker again"
+                "nothing acknowledged is lost"
             )
         return db
 
 
-def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
+def open_session(address: PostgresAddress) -> _Session:
     """A session with our types: what it gives is what SQLite gives for the same rows."""
     try:
         db = _connected(address)
@@ -218,7 +262,7 @@ def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]
     return with_our_types(db)
 
 
-def _connected(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
+def _connected(address: PostgresAddress) -> _Session:
     """A server that says that it is just starting is waited for."""
     tries = STARTING_TRIES
     while True:
@@ -233,14 +277,14 @@ def _connected(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
         time.sleep(AGAIN_S)
 
 
-def with_our_types(db: psycopg.Connection[tuple[Any, ...]]) -> psycopg.Connection[tuple[Any, ...]]:
+def with_our_types(db: _Session) -> _Session:
     db.adapters.register_loader("bool", _NumberOfBool)
     db.adapters.register_loader("numeric", _NumberOfNumeric)
     db.adapters.register_dumper(str, _TextWithoutNul)
     return db
 
 
-def _take_series_back(db: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+def _take_series_back(db: _Session, number: int) -> bool:
     """A worker that starts tries the number for a moment, finds the lock of its files, and lets it go."""
     for _ in range(SERIES_TRIES):
         if _take_series(db, number):
@@ -249,24 +293,22 @@ def _take_series_back(db: psycopg.Connection[tuple[Any, ...]], number: int) -> b
     return False
 
 
-def _take_engine_lock(
-    db: psycopg.Connection[tuple[Any, ...]], address: PostgresAddress, *, shared: bool = False
-) -> None:
+def _take_engine_lock(db: _Session, address: PostgresAddress, *, shared: bool = False) -> None:
     """A session that has just been closed still has its lock for a moment."""
     how = "pg_advisory_lock_shared" if shared else "pg_advisory_lock"
     try:
         db.execute(_plain(f"SET lock_timeout = {ENDING_MS}"))
         db.execute(_plain(f"SELECT {how}({ENGINE}, hashtext(current_schema()))"))
     except errors.LockNotAvailable:
+        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
         holder = db.execute(_plain(_HOLDER)).fetchone()
         raise RefusedError(
             f"the store {address} is in use by {holder[0] if holder else 'another engine'}; stop it first"
         ) from None
-    finally:
-        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
+    db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
 
 
-def _take_series(db: psycopg.Connection[tuple[Any, ...]], number: int) -> bool:
+def _take_series(db: _Session, number: int) -> bool:
     row = db.execute(_plain(f"SELECT pg_try_advisory_lock({_series_key(number)})")).fetchone()
     return row is not None and bool(row[0])
 
@@ -301,8 +343,31 @@ def postgres_version(address: PostgresAddress) -> str | None:
     return row[0] if row else None
 
 
+def works_with(address: PostgresAddress) -> str | None:
+    """The oldest revision whose programs work with this store, as the version that brought it up says."""
+    db = PostgresConnection(address, read_only=True)
+    try:
+        row = db.execute("SELECT obj_description(to_regclass('alembic_version'), 'pg_class')").fetchone()
+    finally:
+        db.close()
+    found = _WORKS_WITH.search(row[0] or "") if row else None
+    return found[1] if found else None
+
+
+def says_works_with(revision: str) -> str:
+    """The statement that writes it."""
+    return f"COMMENT ON TABLE alembic_version IS 'programs of revision {revision} and newer work with this store'"
+
+
+_WORKS_WITH = re.compile(r"programs of revision (\w+) and newer")
+
+
 def refused(address: PostgresAddress, error: PostgresFault) -> StoreError:
     """What the server does not do, and what to do about it."""
+    if error.may_wait:
+        return StoreWaitError(
+            f"{address} does not answer: {error}; nothing was changed, start again when it does"
+        )
     if error.lacks_right:
         return StoreError(
             f"{address}: {error}; the owner of the database can give the right: GRANT CREATE, USAGE ON SCHEMA public "
@@ -324,7 +389,30 @@ def fault(error: psycopg.Error) -> sqlite3.Error:
         return PostgresRowRefused(words)
     if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
         return PostgresFault(words, lacks_right=True)
-    return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError))
+    is_full = isinstance(error, errors.DiskFull)
+    return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError), is_full=is_full)
+
+
+def _ordered(db: _Session, order: Order) -> psycopg.Cursor[Any] | None:
+    statement, values = order
+    if begins := _BEGINS.get(statement):
+        for one in begins.split("; "):
+            db.execute(_plain(one))
+        return None
+    if isinstance(values, list):
+        with db.cursor() as cursor:
+            cursor.executemany(translated(statement, False), values)
+        return None
+    return db.execute(translated(statement, False), values)
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """No error of the driver leaves this module as it is."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise fault(error) from error
 
 
 def first_line(error: Exception) -> str:

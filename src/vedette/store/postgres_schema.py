@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from alembic.util import CommandError
@@ -21,7 +23,15 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from vedette.contracts.errors import StoreError
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.store.panel.panel_schema import metadata
-from vedette.store.postgres import OWN_TABLES, PostgresConnection, PostgresFault, open_session, refused
+from vedette.store.postgres import (
+    OWN_TABLES,
+    WRITERS_LOCK,
+    PostgresConnection,
+    PostgresFault,
+    open_session,
+    refused,
+    says_works_with,
+)
 from vedette.store.seal_rows import seal_store
 
 _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
@@ -65,7 +75,15 @@ _SPELLINGS = (
 )
 
 
-def make_store(address: PostgresAddress, head: str, newest: list[str]) -> None:
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The revision of a store, and the oldest one whose programs work with it."""
+
+    head: str
+    works_with: str
+
+
+def make_store(address: PostgresAddress, stamp: Stamp, newest: list[str]) -> None:
     """A new store of this revision; `newest`: the statements of SQLite's, of which the views are taken.
 
     One transaction: all of it, or nothing.  Tables of spec 003 that are there already stay as they are.
@@ -80,7 +98,8 @@ def make_store(address: PostgresAddress, head: str, newest: list[str]) -> None:
         for statement in (*_declared(there), *_FUNCTIONS, *views, *map(_guard, views)):
             db.execute(statement)
         db.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) PRIMARY KEY)")
-        db.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (head,))
+        db.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (stamp.head,))
+        db.execute(says_works_with(stamp.works_with))
         seal_store(db)
         db.execute("COMMIT")
     except PostgresFault as error:
@@ -89,8 +108,21 @@ def make_store(address: PostgresAddress, head: str, newest: list[str]) -> None:
         db.close()
 
 
-def upgrade_store(address: PostgresAddress, run_revisions: Callable[[Connection], None]) -> None:
-    """The revisions that are missing, in one transaction."""
+def upgrade_store(
+    address: PostgresAddress, run_revisions: Callable[[Connection], None], works_with: str, *, beside: bool
+) -> None:
+    """The revisions that are missing, in one transaction; of several programs that start at once one does it.
+
+    `beside`: programs of before may go on meanwhile.  Otherwise there must be none.
+    """
+    if beside:
+        return _upgrade(address, run_revisions, works_with)
+    with closing(PostgresConnection(address)) as alone:
+        alone.take_engine_lock()
+        return _upgrade(address, run_revisions, works_with)
+
+
+def _upgrade(address: PostgresAddress, run_revisions: Callable[[Connection], None], works_with: str) -> None:
 
     def session() -> Any:
         db = open_session(address)
@@ -100,7 +132,9 @@ def upgrade_store(address: PostgresAddress, run_revisions: Callable[[Connection]
     engine = create_engine("postgresql+psycopg://", creator=session, poolclass=NullPool)
     try:
         with engine.begin() as connection:
+            connection.exec_driver_sql(f"SELECT {WRITERS_LOCK}")  # nobody writes meanwhile
             run_revisions(connection)
+            connection.exec_driver_sql(says_works_with(works_with))
     except CommandError as error:
         raise StoreError(
             f"{address} was made by another version of vedette: {error}; use that version or a newer one"

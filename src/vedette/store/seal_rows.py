@@ -5,18 +5,19 @@ Rows are read back before they are sealed: what counts is what the database has,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import seals
 from vedette.core.evidence.seals import BEGUN, BY_TABLE, COVERED, GONE, UPGRADED, WRITTEN, Covered, Entry
-from vedette.store.connection import in_parts
+from vedette.store.connection import IN_AT_ONCE, at_once, in_parts, marks
 
 PER_LINK = 20_000  # entries; of a store that is upgraded there may be millions
-_LAST = "SELECT number, chain FROM seals ORDER BY number DESC LIMIT 1"
+LAST_SEAL = "SELECT number, chain FROM seals ORDER BY number DESC LIMIT 1"
 _APPEND = "INSERT INTO seals (number, kind, entries, chain) VALUES (?, ?, ?, ?)"
+Order = tuple[str, Any]  # a statement with the rows that it writes
 Touched = Mapping[str, Collection[Any]]  # by table: the keys of rows that were written, changed or dropped
 
 
@@ -27,6 +28,35 @@ def seal(db: SqlConnection, touched: Touched) -> Segment | None:
         if keys:
             entries += _entries(db, BY_TABLE[table], keys)
     return _append(db, WRITTEN, entries) if entries else None
+
+
+def write_sealed(
+    db: SqlConnection, rows: Iterable[Order], touched: Touched, last: Sequence[Any]
+) -> Segment | None:
+    """Writes these rows, seals those that they touch, and commits, in two trips to a server.
+
+    `last`: the answer to LAST_SEAL in the same transaction.  The transaction is open when something is raised.
+    """
+    wanted = [(BY_TABLE[table], list(dict.fromkeys(keys))) for table, keys in touched.items() if keys]
+    parts = [
+        (covered, keys[start : start + IN_AT_ONCE])
+        for covered, keys in wanted
+        for start in range(0, len(keys), IN_AT_ONCE)
+    ]
+    writes = list(rows)
+    asked = [(_rows_of(covered).format(marks=marks(keys)), tuple(keys)) for covered, keys in parts]
+    answered = at_once(db, [*writes, *asked])[len(writes) :]
+    entries = [
+        entry
+        for (covered, keys), found in zip(parts, answered, strict=True)
+        for entry in _sealed(covered, keys, found)
+    ]
+    if not entries:
+        db.execute("COMMIT")
+        return None
+    row, reached = _link(last[0] if last else (0, seals.START), WRITTEN, entries)
+    at_once(db, [(_APPEND, [row]), ("COMMIT", ())])
+    return reached
 
 
 def seal_store(db: SqlConnection) -> None:
@@ -41,12 +71,12 @@ def seal_store(db: SqlConnection) -> None:
 
 
 def has_seals(db: SqlConnection) -> bool:
-    return db.execute(_LAST).fetchone() is not None
+    return db.execute(LAST_SEAL).fetchone() is not None
 
 
 def last_seal(db: SqlConnection) -> Segment | None:
     """How far the chain of seals has come."""
-    row = db.execute(_LAST).fetchone()
+    row = db.execute(LAST_SEAL).fetchone()
     return None if row is None else _reached(*row)
 
 
@@ -67,20 +97,33 @@ def _some(entries: Iterator[Entry]) -> Iterator[Entry]:
 
 def _entries(db: SqlConnection, covered: Covered, keys: Iterable[Any]) -> Iterator[Entry]:
     wanted = list(dict.fromkeys(keys))
+    return _sealed(covered, wanted, in_parts(db, _rows_of(covered), wanted))
+
+
+def _rows_of(covered: Covered) -> str:
+    return f'SELECT {columns_of(covered)} FROM "{covered.table}" WHERE "{covered.columns[0]}" IN ({{marks}})'
+
+
+def _sealed(covered: Covered, keys: Iterable[Any], found: Iterable[Any]) -> Iterator[Entry]:
     tag, table, key_of = covered.tag, covered.table, seals.key_of
-    query = f'SELECT {columns_of(covered)} FROM "{table}" WHERE "{covered.columns[0]}" IN ({{marks}})'
-    rows = {row[0]: row for row in in_parts(db, query, wanted)}
-    for key in wanted:
+    rows = {row[0]: row for row in found}
+    for key in keys:
         row = rows.get(key)
         yield tag, key_of(key), GONE if row is None else seals.row_seal(table, row)
 
 
 def _append(db: SqlConnection, kind: str, entries: Iterable[Entry]) -> Segment:
-    number, before = db.execute(_LAST).fetchone() or (0, seals.START)
+    row, reached = _link(db.execute(LAST_SEAL).fetchone() or (0, seals.START), kind, entries)
+    db.execute(_APPEND, row)
+    return reached
+
+
+def _link(last: Any, kind: str, entries: Iterable[Entry]) -> tuple[tuple[Any, ...], Segment]:
+    """The next row of the chain, and how far the chain has come with it."""
+    number, before = last
     packed = seals.pack(entries)
     head = seals.link(before, number + 1, kind, packed)
-    db.execute(_APPEND, (number + 1, kind, packed, head))
-    return _reached(number + 1, head)
+    return (number + 1, kind, packed, head), _reached(number + 1, head)
 
 
 def _reached(number: int, head: bytes) -> Segment:

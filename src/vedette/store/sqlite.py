@@ -189,10 +189,11 @@ class Writer:
             self._taken += leases
             return list(map(read_watch, in_parts(self._db, sql.WATCHES_BY_ID, ids)))
 
-    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
-        """When the lane's next watch of this class becomes due after that moment."""
-        row = self._db.execute(sql.LANE_NEXT_DUE, (lane_id(lane), int(risk), to_ms(after))).fetchone()
-        return opt_at(row[0])
+    def next_dues(self, places: Sequence[tuple[LaneKey, Risk]], *, after: datetime) -> list[datetime | None]:
+        """When the next watch of each of these lanes and classes becomes due after that moment."""
+        values = [(lane_id(lane), int(risk), to_ms(after)) for lane, risk in places]
+        with self._telling():
+            return [opt_at(rows[0][0]) for rows in answers(self._db, sql.LANE_NEXT_DUE, values)]
 
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
         """Where the archive already has these payloads."""

@@ -17,6 +17,7 @@ LONGEST = timedelta(seconds=30)
 MOST_LOOKS = 64
 MOST_HELD = 500  # lanes of one worker
 AT_ONCE = 16  # taken in one step: several workers that begin share what is due
+SPARE = 8  # one lane of so many of its share is taken beyond it: what is due moves while it is counted
 SWEEP = timedelta(seconds=20)  # how often the visits are compared with what is due
 
 
@@ -43,8 +44,14 @@ def is_over(visit: LaneVisit) -> bool:
 
 
 def fair_share(busy: int, workers: int) -> int:
-    """How many lanes one of so many workers takes at most, when so many are held or due."""
-    return min(MOST_HELD, busy // max(1, workers) + AT_ONCE)
+    """How many lanes one of so many workers takes at most, when so many are held or due.
+
+    Whoever is alone takes what comes.  Beside others it leaves them theirs, also where there are few: a worker that is
+    quicker would otherwise hold all of them for ever.
+    """
+    if workers <= 1:
+        return min(MOST_HELD, busy + AT_ONCE)
+    return min(MOST_HELD, -(-busy // workers) + 1 + busy // (SPARE * workers))
 
 
 def counts_for(asked_after: timedelta) -> timedelta:

@@ -23,7 +23,7 @@ from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit
 from vedette.frontier.visit_queue import VisitFrontier
 from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
 
-TURN_S = 0.25
+TURN_S = 0.5
 AGAIN_S = 1.0  # after the store took nothing
 OPENS_SOON = timedelta(seconds=15)  # a lane that is shut for longer is given back meanwhile
 Returned = tuple[LaneKey, int, LaneState | None]
@@ -124,13 +124,16 @@ class LaneVisitor(threading.Thread):
         """One round.  The leases come first: the rest can wait."""
         if self._since() - self._renewed >= RENEW or not self._renewed:
             self._renew()
-        self._return()
+        self._take_more()
+        self._return()  # after that: others have a turn before we take what we gave back
         while self._dues:
             self._store.sooner(self._dues[0])
             self._dues.popleft()
         if self._since() - self._swept >= 3 * SWEEP or not self._swept:
             self._swept = self._since() or timedelta.resolution
             self._store.sweep(SWEEP)
+
+    def _take_more(self) -> None:
         wanted = [lane for lane in self.wanted if lane not in self._ours]
         if wanted:
             self._take(lambda: self._store.take_named(wanted))

@@ -45,6 +45,7 @@ from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog
 from vedette.engine.crawl.source_runtime import SourceBook
 from vedette.engine.settle.change_messages import Route, messages_of
+from vedette.engine.settle.group_pace import OWN, SHARED
 from vedette.engine.settle.ids import Ids
 from vedette.engine.settle.settler import Aside, Decide, Hunt, Settler, SettlerCalls
 from vedette.engine.workers.pool import Workers
@@ -281,6 +282,7 @@ class CrawlRun:
             dirty_lanes=lambda: (*parts.keeper.take_dirty(), *parts.look_budgets.take_dirty()),
             lane_notes=parts.closings.take,
             messages=self._messages,
+            pace=OWN if parts.visits is None else SHARED,
             paused=lambda error: self._paused(post, Paused(at=self.clock.now(), what=str(error))),
             resumed=lambda after: self._paused(post, self._resumed(after)),
             heal=lambda: self._heal(post),

@@ -10,7 +10,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -51,15 +51,15 @@ from vedette.engine.settle.archive_entries import (
     with_standing,
 )
 from vedette.engine.settle.fallback import rested
+from vedette.engine.settle.group_pace import OWN, Company, GroupPace
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; docs/durability.md
-QUIET_S = 0.05  # when nothing came for so long, the group is written
-PATIENCE_S = 0.25  # and never later than this after its first settlement, however many keep coming
 HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
 AGAIN_S = 1.0  # a store that takes nothing just now is tried again after this,
 LAST_TRIES_S = 10.0  # and for so long after the run was told to end
+
 
 _T = TypeVar("_T")
 Claimed = list[tuple[LaneKey, list[Watch], Dues]]
@@ -70,7 +70,9 @@ class WriteSide(Protocol):
 
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]: ...
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
-    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None: ...
+    def next_dues(
+        self, places: Sequence[tuple[LaneKey, Risk]], *, after: datetime
+    ) -> list[datetime | None]: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
     def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]: ...
     def settle(self, group: Group) -> Segment | None: ...
@@ -127,6 +129,7 @@ class SettlerCalls:
     failed: Callable[[BaseException], None]
     dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
     lane_notes: Callable[[], tuple[LedgerNote, ...]] = lambda: ()  # why those lanes closed; asked after them
+    pace: GroupPace = OWN
     schedule: Decide = lambda settlements: (list(settlements), None)
     hunt: Hunt = lambda settlements, now: (None, ())
     messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
@@ -140,7 +143,13 @@ class SettlerCalls:
 
 class Settler(threading.Thread):
     def __init__(
-        self, store: WriteSide, archive: ArchiveSide, *, run: RunId, clock: Clock, calls: SettlerCalls
+        self,
+        store: WriteSide,
+        archive: ArchiveSide,
+        *,
+        run: RunId,
+        clock: Clock,
+        calls: SettlerCalls,
     ) -> None:
         super().__init__(name="settler", daemon=True)
         self._store = store
@@ -149,6 +158,8 @@ class Settler(threading.Thread):
         self._clock = clock
         self._calls = calls
         self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
+        self._pace = calls.pace
+        self._answered: Callable[[], timedelta] | None = None  # how long ago a claim was
         self._ended: deque[Settlement] = deque()  # looks that nobody has taken up yet
         self._asides: list[Aside] = []
         self._groups = 0
@@ -238,7 +249,8 @@ class Settler(threading.Thread):
     def _gather(self, settlements: list[Settlement]) -> list[_Barrier | _Word | Aside | None]:
         """Orders until the group is full, patience is over, or someone waits for us."""
         others: list[_Barrier | _Word | Aside | None] = []
-        company = _Company(self._ended, self._clock)
+        company = Company(self._ended, self._clock, self._pace)
+        quiet = self._pace.quiet_s
         timeout = company.wait(HEARTBEAT.total_seconds() / 2)
         most = GROUP
         while True:
@@ -246,14 +258,14 @@ class Settler(threading.Thread):
                 order = self._orders.get(timeout=timeout if len(self._ended) < GROUP else 0.0)
             except queue.Empty:
                 if timeout and company.has_come() and len(self._ended) < GROUP:
-                    timeout = company.wait(QUIET_S)
+                    timeout = company.wait(quiet)
                     continue
                 break
             if isinstance(order, _Claim):
-                self._patiently(partial(self._answer, order))
-                timeout = min(timeout, QUIET_S) if self._ended else 0.0
+                self._answer_in_time(order)
+                timeout = min(timeout, quiet) if self._ended else 0.0
             elif order is _Word.HURRY:
-                timeout = 0.0
+                timeout = min(timeout, self._pace.hurry_s)
             elif order is _Word.HEAL:
                 self._heals, timeout = True, 0.0
             elif order is _Word.LOOKS:
@@ -263,9 +275,15 @@ class Settler(threading.Thread):
                 if order is None or isinstance(order, _Barrier):
                     most = len(self._ended)  # all that came before it
                     break
-                timeout = 0.0 if order is _Word.HUNT else min(timeout, QUIET_S)
+                timeout = 0.0 if order is _Word.HUNT else min(timeout, quiet)
         settlements += [self._ended.popleft() for _ in range(min(most, len(self._ended)))]
         return others
+
+    def _answer_in_time(self, claim: _Claim) -> None:
+        if self._pace.claims_s and self._answered is not None and not self._is_stopping.is_set():
+            time.sleep(max(0.0, self._pace.claims_s - self._answered().total_seconds()))
+        self._patiently(partial(self._answer, claim))
+        self._answered = self._clock.stopwatch()
 
     def _answer(self, claim: _Claim) -> None:
         now = self._clock.now()
@@ -274,26 +292,26 @@ class Settler(threading.Thread):
         chosen = {ask.lane: best(heads[ask.lane], ask.most, now) for ask in claim.asks}
         ids = [i for picks in chosen.values() for i in picks]
         watches = {w.id: w for w in self._store.take(ids, now=now, until=now + LEASE)} if ids else {}
-        claimed: Claimed = []
-        for ask in claim.asks:
-            picks = chosen[ask.lane]
-            dues = self._dues_after(ask, heads[ask.lane], set(picks), claim.due_by)
-            claimed.append((ask.lane, [watches[i] for i in picks if i in watches], dues))
-        self._calls.claimed(claimed)
+        dues = self._dues_after(claim, heads, set(ids))
+        self._calls.claimed(
+            [
+                (ask.lane, [watches[i] for i in chosen[ask.lane] if i in watches], dues[ask.lane])
+                for ask in claim.asks
+            ]
+        )
 
-    def _dues_after(self, ask: Ask, heads: Heads, taken: set[WatchId], due_by: datetime) -> Dues:
-        """When each class of the lane is due again.  A class that filled the claim has more that is due now."""
-        dues: list[datetime | None] = []
-        for risk in Risk:
-            mine = [head for head in heads if head[1] is risk]
-            left = [head for head in mine if head[0] not in taken]
-            if left:
-                dues.append(left[0][2])
-            elif len(mine) == ask.most:
-                dues.append(mine[-1][2])
-            else:
-                dues.append(self._store.next_due(ask.lane, risk, after=due_by))
-        return dues
+    def _dues_after(
+        self, claim: _Claim, heads: Mapping[LaneKey, Heads], taken: set[WatchId]
+    ) -> dict[LaneKey, Dues]:
+        """When each class of the lanes is due again.  The store is asked once for all that the heads do not tell."""
+        dues: dict[LaneKey, list[datetime | None]] = {}
+        unknown: list[tuple[LaneKey, Risk]] = []
+        for ask in claim.asks:
+            dues[ask.lane] = [_left(heads[ask.lane], risk, ask.most, taken) for risk in Risk]
+            unknown += [(ask.lane, risk) for risk in Risk if dues[ask.lane][risk] is None]
+        for (lane, risk), at in zip(unknown, self._store.next_dues(unknown, after=claim.due_by), strict=True):
+            dues[lane][risk] = at
+        return dict(dues)
 
     def _write(self, settlements: list[Settlement], hunts: int) -> None:
         asides, self._asides = self._asides, []
@@ -449,23 +467,10 @@ class Settler(threading.Thread):
             self._beat_at = now + HEARTBEAT
 
 
-class _Company:
-    """How long the looks that ended wait for others to be written with them."""
-
-    def __init__(self, ended: Sized, clock: Clock) -> None:
-        self._ended = ended
-        self._clock = clock
-        self._waited: Callable[[], timedelta] | None = None  # since the first was there
-        self._known = 0
-
-    def wait(self, timeout: float) -> float:
-        """Seconds, at most `timeout`."""
-        self._known = len(self._ended)
-        if not self._known:
-            return timeout
-        self._waited = self._waited or self._clock.stopwatch()
-        return min(timeout, QUIET_S, max(0.0, PATIENCE_S - self._waited().total_seconds()))
-
-    def has_come(self) -> bool:
-        """True where more ended meanwhile."""
-        return len(self._ended) > self._known
+def _left(heads: Heads, risk: Risk, most: int, taken: set[WatchId]) -> datetime | None:
+    """When the class is due again, by its heads; None: they do not tell.  One that filled the claim has more now."""
+    mine = [head for head in heads if head[1] is risk]
+    left = [head for head in mine if head[0] not in taken]
+    if left:
+        return left[0][2]
+    return mine[-1][2] if len(mine) == most else None

@@ -1,0 +1,327 @@
+"""What several workers cost: CPU per look beside one embedded process, round trips per look, two workers beside one.
+
+    .venv/bin/python bench/workers_cost.py                    # CPU and round trips: four workers, one process
+    .venv/bin/python bench/workers_cost.py --scaling          # two workers beside one, as fast as they can
+
+The web is in processes of its own, and counts for itself.  CPU is that of the workers and of everything that they
+start, from /proc, between two moments at which all of them work; the server's is told beside it.  Round trips are
+counted on the wire: a relay between the workers and PostgreSQL counts how often the server says that it is ready for
+more, which is once for each time that somebody waits for it (in a run of its own, for a relay costs time).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+sys.path[:0] = [str(Path(__file__).parent.parent / "tests" / part) for part in ("stages", "flow", "")]
+
+from postgres_kit import OwnServer, new_database, restartable_server  # noqa: E402  in tests/stages
+from workers_kit import CountingTown  # noqa: E402  in tests/flow
+
+from vedette.store.connection import StorePlace, connect  # noqa: E402
+
+TICKS = os.sysconf("SC_CLK_TCK")
+LOOKS = "SELECT COUNT(*) FROM visits"
+
+
+@dataclass(frozen=True)
+class Plan:
+    hosts: int
+    pages: int
+    seconds: float
+    every_s: float
+    towns: int = 2
+    speed: int = 60  # of the time of the pages: about one look of a hundred shows a change
+
+    @property
+    def rate(self) -> float:
+        """Looks that are due in a second."""
+        return self.hosts * self.pages / self.every_s
+
+
+def main() -> int:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--hosts", type=int, default=400)
+    asked.add_argument("--pages", type=int, default=10)
+    asked.add_argument("--seconds", type=float, default=60)
+    asked.add_argument("--every", type=float, default=20, help="seconds between two looks at a page")
+    asked.add_argument("--workers", type=int, default=4)
+    asked.add_argument("--scaling", action="store_true")
+    asked.add_argument("--trips", action="store_true", help="round trips alone")
+    asked.add_argument(
+        "--words", type=int, default=0, help="show so many of the statements that are waited for"
+    )
+    given = asked.parse_args()
+    plan = Plan(given.hosts, given.pages, given.seconds, given.every)
+    print(f"load at the start: {os.getloadavg()}; looks due in a second: {plan.rate:.0f}", flush=True)
+    if given.scaling:
+        one, two = (_shared(plan, count) for count in (1, 2))
+        told: dict[str, Any] = {"one": one, "two": two, "two of one": round(two["rate"] / one["rate"], 2)}
+    elif given.trips:
+        told = _shared(plan, given.workers, counted=True, words=given.words)
+    else:
+        alone, shared = _embedded(plan), _shared(plan, given.workers)
+        told = {
+            "one process": alone,
+            f"{given.workers} workers": shared,
+            "CPU per look, of one process": round(shared["cpu ms"] / alone["cpu ms"], 3),
+            "with the server's": round((shared["cpu ms"] + shared["server ms"]) / alone["cpu ms"], 3),
+            "wire": _shared(plan, given.workers, counted=True, words=given.words),
+        }
+    print(json.dumps(told, indent=1))
+    print(f"load at the end: {os.getloadavg()}")
+    return 0
+
+
+def _embedded(plan: Plan) -> dict[str, Any]:
+    with _towns(plan) as config, tempfile.TemporaryDirectory(prefix="vedette-cost-") as name:
+        folder = Path(name)
+        command = _command(folder, config)
+        with _running([[*command, "run", "--json"]], {}) as pids:
+            return _measured(plan, folder / "data" / "vedette.db", pids, lambda: 0.0)
+
+
+def _shared(plan: Plan, workers: int, *, counted: bool = False, words: int = 0) -> dict[str, Any]:
+    with (
+        _towns(plan) as config,
+        tempfile.TemporaryDirectory(prefix="vedette-cost-") as name,
+        restartable_server() as server,
+    ):
+        folder, place = Path(name), new_database(server.uri, "cost")
+        command = _command(folder, config)
+        relay = _Relay(server) if counted else None
+        url = place.url if relay is None else relay.url("cost")
+        subprocess.run(
+            [*command, "init"],
+            env={**os.environ, "DATABASE_URL": place.url},
+            capture_output=True,
+            check=False,
+        )
+        role = [
+            [*command, "worker", "--roles", "crawl,scheduler" if n == 0 else "crawl", "--json"]
+            for n in range(workers)
+        ]
+        with _running(role, {"DATABASE_URL": url}) as pids:
+            found = _measured(plan, place, pids, lambda: _server_cpu(server), relay)
+        if relay is not None and words:
+            for text, count in relay.words.most_common(words):
+                print(f"{count:7d}  {text[:150]}")
+        return found
+
+
+def _measured(
+    plan: Plan, place: StorePlace, pids: list[int], server: Any, relay: Any = None
+) -> dict[str, Any]:
+    _until_all_was_seen(plan, place)
+    if relay is not None:
+        relay.reset()
+    looks, cpu, served, begun = _looks(place), _cpu(pids), server(), time.monotonic()
+    time.sleep(plan.seconds)
+    looks, cpu, served = _looks(place) - looks, _cpu(pids) - cpu, server() - served
+    took = time.monotonic() - begun
+    found = {
+        "looks": looks,
+        "seconds": round(took, 1),
+        "rate": round(looks / took, 1),
+        "cpu ms": round(1000 * cpu / looks, 3),
+        "server ms": round(1000 * served / looks, 3),
+    }
+    if relay is not None:
+        found["round trips"] = relay.trips
+        found["round trips per look"] = round(relay.trips / looks, 3)
+    return found
+
+
+def _until_all_was_seen(plan: Plan, place: StorePlace) -> None:
+    """First looks are over: what is measured is the watching of pages that are known."""
+    until = time.monotonic() + 600
+    while True:
+        with suppress(Exception), closing(connect(place, read_only=True)) as db:
+            (unseen,) = db.execute("SELECT COUNT(*) FROM watches WHERE last_visit_at IS NULL").fetchone()
+            (seen,) = db.execute("SELECT COUNT(*) FROM watches").fetchone()
+            if not unseen and seen >= plan.hosts * plan.pages:
+                return
+        if time.monotonic() > until:
+            raise RuntimeError("the pages were not all looked at within ten minutes")
+        time.sleep(1)
+
+
+def _looks(place: StorePlace) -> int:
+    with closing(connect(place, read_only=True)) as db:
+        return int(db.execute(LOOKS).fetchone()[0])
+
+
+@contextmanager
+def _towns(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Several processes, so that the far end is not the limit."""
+    towns = [CountingTown(plan.hosts, plan.pages, speed=plan.speed) for _ in range(plan.towns)]
+    try:
+        configs = [town.config() for town in towns]
+        config, each = configs[0], plan.hosts // plan.towns
+        for number, more in enumerate(configs):  # each of them serves hosts of its own
+            part = slice(number * each, (number + 1) * each)
+            config["sources"][part] = more["sources"][part]
+            config["fetch"]["allow_ports"] += more["fetch"]["allow_ports"]
+        config["schedule"] = {"policy": "fixed", "interval": f"{plan.every_s:g}s"}
+        config["lanes"]["default"] |= {"gap_min": "10ms", "gap_max": "10ms"}
+        yield config
+    finally:
+        for town in towns:
+            town.__exit__()
+
+
+def _command(folder: Path, config: dict[str, Any]) -> list[str]:
+    (folder / "vedette.yaml").write_text(yaml.safe_dump(config))
+    words = [sys.executable, "-m", "vedette", "--config", f"{folder / 'vedette.yaml'}"]
+    return [*words, "--data", f"{folder / 'data'}"]
+
+
+@contextmanager
+def _running(commands: list[list[str]], env: dict[str, str]) -> Iterator[list[int]]:
+    whole = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"} | env
+    with tempfile.TemporaryFile() as errors:
+        made = [
+            subprocess.Popen(one, env=whole, stdout=subprocess.DEVNULL, stderr=errors) for one in commands
+        ]
+        try:
+            yield [one.pid for one in made]
+            for one in made:
+                if one.poll() is not None:
+                    errors.seek(0)
+                    raise RuntimeError(f"a worker ended: {errors.read()[-2000:].decode()}")
+        finally:
+            for one in made:
+                one.send_signal(signal.SIGTERM)
+            for one in made:
+                one.wait(60)
+
+
+def _cpu(pids: list[int]) -> float:
+    """Seconds of these processes and of all that they started and start."""
+    found, children = 0.0, _children()
+    waiting = list(pids)
+    while waiting:
+        pid = waiting.pop()
+        with suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+            found += sum(map(int, fields[11:15])) / TICKS
+            waiting += children.get(pid, [])
+    return found
+
+
+def _children() -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                parent = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
+                found.setdefault(parent, []).append(int(entry.name))
+    return found
+
+
+def _server_cpu(server: OwnServer) -> float:
+    return _cpu([server.process.pid])
+
+
+class _Relay:
+    """Between the workers and the server: counts how often somebody waits for the server."""
+
+    def __init__(self, server: OwnServer) -> None:
+        self._socket = server.uri.partition("host=")[2] + "/.s.PGSQL.5432"
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.trips = 0
+        self.words: Counter[str] = Counter()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def url(self, name: str) -> str:
+        return f"postgresql://postgres:@127.0.0.1:{self._listening.getsockname()[1]}/{name}?sslmode=disable&gssencmode=disable"
+
+    def reset(self) -> None:
+        self.trips = 0
+        self.words.clear()
+
+    def _accept(self) -> None:
+        while True:
+            ours, _ = self._listening.accept()
+            ours.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            theirs = socket.socket(socket.AF_UNIX)
+            theirs.connect(self._socket)
+            session = {"first": "", "names": {}, "left": 0, "head": b""}
+            threading.Thread(target=self._up, args=(ours, theirs, session), daemon=True).start()
+            threading.Thread(target=self._down, args=(theirs, ours, session), daemon=True).start()
+
+    def _up(self, ours: socket.socket, theirs: socket.socket, session: dict[str, Any]) -> None:
+        with suppress(OSError):
+            while data := ours.recv(1 << 16):
+                said = _first_statement(data, session["names"])
+                session["first"] = session["first"] or said
+                theirs.sendall(data)
+        with suppress(OSError):
+            theirs.shutdown(socket.SHUT_WR)
+
+    def _down(self, theirs: socket.socket, ours: socket.socket, session: dict[str, Any]) -> None:
+        with suppress(OSError):
+            while data := theirs.recv(1 << 16):
+                for _ in range(_ready(data, session)):
+                    self.trips += 1
+                    self.words[session["first"] or "nothing that is a statement"] += 1
+                    session["first"] = ""
+                ours.sendall(data)
+        ours.close()
+
+
+def _ready(data: bytes, session: dict[str, Any]) -> int:
+    """How often the server says that it waits for us again (ReadyForQuery): once for each trip."""
+    found, at = 0, min(session["left"], len(data))
+    session["left"] -= at
+    data, session["head"] = session["head"] + data[at:], b""
+    at = 0
+    while at < len(data):
+        if len(data) - at < 5:
+            session["head"] = data[at:]
+            break
+        found += data[at : at + 1] == b"Z"
+        size = 1 + int.from_bytes(data[at + 1 : at + 5], "big")
+        session["left"] = max(0, at + size - len(data))
+        at += size
+    return found
+
+
+def _first_statement(data: bytes, names: dict[bytes, str]) -> str:
+    """What a packet of the protocol begins with, as far as it can be told."""
+    first, at = "", 0
+    while at + 5 <= len(data):
+        kind, size = data[at : at + 1], int.from_bytes(data[at + 1 : at + 5], "big")
+        body = data[at + 5 : at + 1 + size]
+        if kind == b"Q":
+            first = first or body.rstrip(b"\0").decode("utf-8", "replace")
+        elif kind == b"P":
+            name, _, rest = body.partition(b"\0")
+            names[name] = rest.partition(b"\0")[0].decode("utf-8", "replace")
+            first = first or names[name]
+        elif kind == b"B":
+            name = body.partition(b"\0")[2].partition(b"\0")[0]
+            first = first or names.get(name, "a statement of before")
+        at += 1 + max(size, 4)
+    return first
+
+
+if __name__ == "__main__":
+    sys.exit(main())
