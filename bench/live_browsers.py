@@ -33,6 +33,7 @@ from playwright.async_api import Browser, async_playwright
 GOAL = 0.9
 QUICK = {"gap_min": "0s", "gap_max": "0s", "per_minute": 0, "at_once": 4}
 PATHS = ("/", "/changes")
+SETTLE_S = 8  # after the pages are open: what they show is worked out behind the answers
 PATIENCE_MS = 180_000  # on a busy machine
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -67,7 +68,7 @@ async def measure(given: argparse.Namespace, pid: int, address: str) -> dict[str
         for _ in range(given.rounds):
             found["alone"].append(await phase(pid, address, given.seconds))
             pages = await _open(browser, address, given.browsers, counted)
-            await asyncio.sleep(2)
+            await asyncio.sleep(SETTLE_S)
             found["watched"].append(await phase(pid, address, given.seconds))
             for page in pages:
                 await page.context.close()
@@ -81,15 +82,15 @@ async def _open(browser: Browser, address: str, number: int, counted: dict[str, 
     def note(request: Any) -> None:
         counted["streams" if "/events" in request.url else "requests"] += 1
 
-    pages = []
-    for place in range(number):
+    async def one(place: int) -> Any:
         page = await (await browser.new_context()).new_page()
         page.on("request", note)
         page.set_default_timeout(PATIENCE_MS)
         await page.goto(address + PATHS[place % len(PATHS)])
         await page.wait_for_selector("[data-live]:not([hidden])")
-        pages.append(page)
-    return pages
+        return page
+
+    return list(await asyncio.gather(*map(one, range(number))))
 
 
 def main() -> int:

@@ -169,7 +169,9 @@ def rested(pid: int, quiet: float = 1.5, most: float = 180.0) -> float:
     while time.monotonic() - begun < most and time.monotonic() - since < quiet:
         time.sleep(0.1)
         now = spent(pid)
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = [
+            one for task in Path(f"/proc/{pid}/task").glob("*/children") for one in task.read_text().split()
+        ]
         if now - before > 5 or children:
             before, since = now, time.monotonic()
     return time.monotonic() - begun
