@@ -7,6 +7,11 @@ the engine never rests.  Phases without and with browsers take turns in the same
 The browsers are pages of a real Chromium: half stay on the overview, half on the list of changes, and both do what
 their scripts do.  Counted is the CPU of the server with its children; that of Chromium and of the web is their own.
 Goal: at most 10 % fewer looks per second of CPU.
+
+What browsers ask for comes by the clock, so on a machine that others use, where the engine has a part of a core, their
+share is larger than beside an engine at full speed.  `--store FOLDER` (of bench/large_store.py) measures them alone:
+the same pages on a server without an engine that emits `--looks` and `--changes` events a second.  An engine that has
+one core for itself loses that share of it.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -23,6 +29,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -30,10 +37,19 @@ from urllib.request import urlopen
 import yaml
 from playwright.async_api import Browser, async_playwright
 
+from vedette.app.service import ServiceState
+from vedette.config.model import Loaded, parse
+from vedette.contracts.events import Changed, Visited
+from vedette.contracts.words import ChangeId, Outcome, Risk
+from vedette.operations.installation import Installation
+from vedette.surface.http.service_pages import opened
+from vedette.telemetry.wall_clock import SystemClock
+
 GOAL = 0.9
 QUICK = {"gap_min": "0s", "gap_max": "0s", "per_minute": 0, "at_once": 4}
 PATHS = ("/", "/changes")
 SETTLE_S = 8  # after the pages are open: what they show is worked out behind the answers
+TURNS = 10  # in a second, of events
 PATIENCE_MS = 180_000  # on a busy machine
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -93,6 +109,68 @@ async def _open(browser: Browser, address: str, number: int, counted: dict[str, 
     return list(await asyncio.gather(*map(one, range(number))))
 
 
+def told(line: Any, given: argparse.Namespace) -> None:
+    """A server without an engine, and events as an engine tells them; ends with its parent."""
+
+    async def run() -> None:
+        config = Loaded(config=parse({}), path=None, data=given.store, digest="x")
+
+        async def metrics() -> str:
+            return ""
+
+        state = ServiceState(metrics, lambda: True)
+        door = opened("127.0.0.1:0", None, None, (), Installation(config, SystemClock()))
+        async with door(state) as address:
+            line.send(address)
+            ended = asyncio.get_running_loop().run_in_executor(None, line.recv)
+            while not ended.done():
+                _emit(state, given)
+                await asyncio.sleep(1 / TURNS)
+
+    asyncio.run(run())
+
+
+def _emit(state: ServiceState, given: argparse.Namespace) -> None:
+    now, url = datetime.now(UTC), "https://example.org/rules"
+    for _ in range(given.looks // TURNS):
+        state.events.emit(Visited(at=now, url=url, outcome=Outcome.OK))
+    for _ in range(given.changes // TURNS):
+        state.events.emit(Changed(at=now, url=url, change=ChangeId(1), risk=Risk.HIGH, summary="x" * 80))
+
+
+async def browsers_alone(given: argparse.Namespace) -> dict[str, Any]:
+    """Seconds of CPU that the server spends in a second, with and without them."""
+    here, there = multiprocessing.Pipe()
+    child = multiprocessing.get_context("spawn").Process(target=told, args=(there, given))
+    child.start()
+    address, pid = await asyncio.to_thread(here.recv), child.pid or 0
+    found: dict[str, list[float]] = {"alone": [], "watched": []}
+    counted = {"requests": 0, "streams": 0}
+    async with async_playwright() as playwright:
+        program = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for _ in range(given.rounds):
+            await asyncio.sleep(SETTLE_S)
+            found["alone"].append(await _spent(pid, given.seconds))
+            pages = await _open(browser, address, given.browsers, counted)
+            await asyncio.sleep(SETTLE_S)
+            found["watched"].append(await _spent(pid, given.seconds))
+            for page in pages:
+                await page.context.close()
+        await browser.close()
+    here.send("end")
+    child.join(10)
+    child.terminate()
+    cost = statistics.median(found["watched"]) - statistics.median(found["alone"])
+    return {"cpu_per_second": found, "asked": counted, "share": round(1 - cost, 3), "goal": GOAL}
+
+
+async def _spent(pid: int, seconds: float) -> float:
+    begun, before = time.perf_counter(), cpu(pid)
+    await asyncio.sleep(seconds)
+    return round((cpu(pid) - before) / (time.perf_counter() - begun), 4)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--browsers", type=int, default=10)
@@ -102,7 +180,14 @@ def main() -> int:
     parser.add_argument("--hosts", type=int, default=40)
     parser.add_argument("--pages", type=int, default=60)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--store", type=Path, help="No engine: the browsers alone, on this store.")
+    parser.add_argument("--looks", type=int, default=500, help="Events a second, with --store.")
+    parser.add_argument("--changes", type=int, default=20, help="Of these as many changes.")
     given = parser.parse_args()
+    if given.store is not None:
+        found = asyncio.run(browsers_alone(given))
+        print(json.dumps(found, indent=1))
+        return 0 if found["share"] >= GOAL else 1
     with ExitStack() as stack:
         ready = _web(given, stack)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vedette-live-")))
