@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ FOUND = "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1440, "height": 900}
 TABLET = {"width": 820, "height": 1100}
 NEWS = "<html><head><title>Office news</title></head><body><main><ul>{}</ul></main></body></html>"
+REFUSED = "the server responded with a status of"  # a page that says what is wrong is a page too
 pytestmark = [pytest.mark.slow, needs_chromium]
 
 
@@ -72,14 +74,22 @@ def all_pages() -> list[str]:
         "/changes/1/noise",
         "/add?url=https://example.org/",
         f"/filters?url={RULES}",
+        f"/access?url={RULES}",
+        "/lane?host=example.org",
+        "/freshness/what-if",
+        "/search?text=pdv",
+        "/evidence/1001",
+        "/changes?state=all&mark=noise",
+        "/nothing-like-it",
     ]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.skipif(not AXE.exists(), reason="NOT RUN: axe-core is not installed (tools/bootstrap dev)")
 async def test_no_page_breaks_a_serious_rule_of_accessibility_nor_a_policy_nor_its_width(tmp_path: Path):
     stocked(tmp_path)
     async with serving(an_installation(tmp_path)) as client, a_browser() as browser:
-        for size, scheme in ((DESK, "light"), (TABLET, "dark"), (PHONE, "dark")):
+        for size, scheme in product((DESK, TABLET, PHONE), ("light", "dark")):
             async with a_page(browser, viewport=size, color_scheme=scheme, bypass_csp=True) as (page, errors):
                 for path in all_pages():
                     await page.goto(client.address + path, wait_until="load")
@@ -93,7 +103,7 @@ async def test_no_page_breaks_a_serious_rule_of_accessibility_nor_a_policy_nor_i
                     assert serious == [], (path, scheme)
                     over = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
                     assert over <= 0, f"{path} is wider than {size['width']}"
-                assert errors == []
+                assert [one for one in errors if REFUSED not in one] == []
 
 
 async def test_a_reader_filters_opens_a_change_turns_its_diff_and_orders_a_look(tmp_path: Path):

@@ -148,3 +148,23 @@ def test_a_rate_stands_between_its_bounds_on_the_line_and_in_words():
     assert [rate_words(rate) for rate in (0.0, 1 / 365, 2 / 7, 1.0, 12.0)] == [
         "hardly ever", "1 change a year", "2 changes a week", "1 change a day", "12 changes a day",
     ]  # fmt: skip
+
+
+async def test_chosen_watches_are_put_into_a_group_and_looked_at_together(tmp_path: Path):
+    stock = stocked(tmp_path)
+    installation = an_installation(tmp_path)
+    assert edit_watches(installation, "group", [RULES, NEWS], group="taxes").refused == ()
+    assert edit_watches(installation, "group", [RULES], group="rules").done == (RULES,)
+    async with serving(installation) as client:
+        both = (await client.ask("/api/v1/sources?tag=taxes")).json["items"]
+        one = (await client.ask("/api/v1/sources?tag=rules")).json["items"]
+        looked = (await client.post("/api/v1/watches/order", json={"order": "look", "urls": [RULES]})).json
+        nameless = await client.post("/api/v1/watches/order", json={"order": "group", "urls": [RULES]})
+    assert {source["url"] for source in both} >= {RULES, NEWS}
+    assert [set(source["tags"]) >= {"taxes", "rules"} for source in one] == [True], (
+        "it stays in those it was in"
+    )
+    assert looked["done"] == [RULES]
+    assert "look" in {action for action, _ in stock.orders()}
+    assert nameless.status == 422
+    assert nameless.json["errors"][0]["field"] == "group"

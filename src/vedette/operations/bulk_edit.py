@@ -9,8 +9,11 @@ from datetime import timedelta
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.core.text.nearest import unknown
 from vedette.operations.installation import Installation
+from vedette.operations.look_now import order_look
+from vedette.operations.source_filters import filters_of_page
 from vedette.operations.sources import (
     FOREVER,
+    group_source,
     mute_source,
     pause_source,
     remove_source,
@@ -21,12 +24,14 @@ from vedette.operations.sources import (
 MOST = 500  # of one order
 Order = Callable[[Installation, str], object]
 ORDERS: dict[str, Order] = {
+    "look": lambda installation, url: order_look(installation, [url], None),
     "pause": pause_source,
     "resume": resume_source,
     "unmute": unmute_source,
     "remove": remove_source,
 }
-MUTE = "mute"
+MUTE, GROUP = "mute", "group"
+ALL = (*ORDERS, MUTE, GROUP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +42,18 @@ class BulkDone:
 
 
 def edit_watches(
-    installation: Installation, order: str, urls: Sequence[str], *, length: timedelta | None = None
+    installation: Installation,
+    order: str,
+    urls: Sequence[str],
+    *,
+    length: timedelta | None = None,
+    group: str = "",
 ) -> BulkDone:
-    """`length`: of a mute; None: until it is unmuted."""
-    if order not in (*ORDERS, MUTE):
-        raise InputError(f"--order: {unknown('order', order, (*ORDERS, MUTE))}")
+    """`length`: of a mute; None: until it is unmuted.  `group`: that they are put into, beside those they are in."""
+    if order not in ALL:
+        raise InputError(f"--order: {unknown('order', order, ALL)}")
+    if order == GROUP and not group.strip():
+        raise InputError("--group: write the name of the group that they are to be in")
     if not urls:
         raise InputError("--urls: choose at least one watch")
     if len(urls) > MOST:
@@ -50,7 +62,10 @@ def edit_watches(
     refused: list[tuple[str, str]] = []
     for url in dict.fromkeys(urls):
         try:
-            _give(installation, order, url, length)
+            if order == GROUP:
+                _put_into(installation, url, group)
+            else:
+                _give(installation, order, url, length)
         except VedetteError as error:
             refused.append((url, str(error)))
         else:
@@ -61,6 +76,11 @@ def edit_watches(
 def bulk_json(found: BulkDone) -> dict[str, object]:
     refused = [{"url": url, "why": why} for url, why in found.refused]
     return {"order": found.order, "done": list(found.done), "refused": refused}
+
+
+def _put_into(installation: Installation, url: str, group: str) -> None:
+    source = filters_of_page(installation, url).source
+    group_source(installation, source.id, ",".join((*source.registered.tags, group)))
 
 
 def _give(installation: Installation, order: str, url: str, length: timedelta | None) -> None:

@@ -7,16 +7,18 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from vedette.contracts.errors import InputError
 from vedette.operations.changes import NumberedChange, list_changes
 from vedette.operations.installation import Installation
-from vedette.operations.overview import LaneReceipt
-from vedette.operations.sources import ListedSource
 from vedette.operations.watches import WatchList, list_watches
 from vedette.store.rows import to_ms
 from vedette.store.views import ChangeFilter, WatchFilter
+
+if TYPE_CHECKING:
+    from vedette.operations.overview import LaneReceipt
+    from vedette.operations.sources import ListedSource
 
 MOST = 500  # of one page
 _T = TypeVar("_T")
@@ -35,9 +37,9 @@ class ChangePage:
 
 
 def watch_page(installation: Installation, which: WatchFilter, limit: int, cursor: str | None) -> WatchPage:
-    """At most `limit` of them, from where the cursor points."""
+    """At most `limit` of them, 0: all, from where the cursor points."""
     found = list_watches(installation, replace(which, after=_read(cursor, str)), limit)
-    is_whole = len(found.watches) < limit
+    is_whole = not limit or len(found.watches) < limit
     last = None if is_whole else found.watches[-1]
     return WatchPage(found, None if last is None else _written(last.due_ms, last.url))
 
@@ -49,7 +51,7 @@ def change_page(
     at, number = _read(cursor, int) or (None, 0)
     after = None if at is None else (at, number)
     found = tuple(list_changes(installation, replace(which, after=after), limit))
-    last = found[-1].view.change if len(found) == limit else None
+    last = found[-1].view.change if limit and len(found) == limit else None
     return ChangePage(found, None if last is None else _written(to_ms(last.observed_at), last.id))
 
 

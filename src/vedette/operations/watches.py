@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -60,7 +60,8 @@ def list_watches(installation: Installation, which: WatchFilter, limit: int) -> 
     """Those that fit, at most `limit` of them; 0: all."""
     with installation.queries() as queries:
         found = queries.watch_lines(which, most=limit)
-        total = queries.count_watches(which) if limit and len(found) == limit else len(found)
+        is_part = which.after is not None or (limit and len(found) == limit)
+        total = queries.count_watches(replace(which, after=None)) if is_part else len(found)
         asking, resting = (queries.asking(), queries.resting()) if found else ({}, {})
     return WatchList(
         watches=tuple(found), total=total, asking=asking, resting=resting, now=installation.now()

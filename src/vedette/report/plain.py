@@ -28,6 +28,7 @@ _WORDED: dict[type, Callable[[Any], object]] = {
     timedelta: timedelta.total_seconds,
     bytes: bytes.hex,
 }
+_EXACT = 2**53 - 1  # Number.MAX_SAFE_INTEGER
 _UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
@@ -55,6 +56,17 @@ def document(value: object) -> bytes:
     """The same with indents, as the bytes that go out: of a long list every copy costs as much as making it."""
     data = _indented(value, 2)
     return data if _is_shown(data) else safe_json(data.decode(errors="surrogatepass")).encode()
+
+
+def exact_numbers(value: Any) -> Any:
+    """For programs that hold every number as a double, as browsers do: what that would round is a string."""
+    if type(value) is int:
+        return value if -_EXACT <= value <= _EXACT else str(value)
+    if isinstance(value, dict):
+        return {key: exact_numbers(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [exact_numbers(one) for one in value]
+    return value
 
 
 def safe_json(text: str) -> str:

@@ -10,14 +10,15 @@ import typer
 from vedette.contracts.errors import InputError
 from vedette.core.urls.canonical import watch_id
 from vedette.operations.arguments import a_mark, a_moment, a_risk, a_url, some_states
-from vedette.operations.changes import NumberedChange, list_changes, numbered_json, stored_diff
+from vedette.operations.changes import NumberedChange, numbered_json, stored_diff
+from vedette.operations.list_pages import change_page
 from vedette.report.changes import change_lines, summary_line
 from vedette.report.diffs import by_words
 from vedette.report.diffs import unified as unified_lines
 from vedette.report.plain import moment
 from vedette.store.views import ChangeFilter
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, verb
+from vedette.surface.cli.verb import CursorOption, LimitOption, SourceOption, TagOption, verb
 from vedette.surface.cli.watch_table import note_not_taken_in
 
 EXAMPLE = """vedette diff https://example.org/rules --words
@@ -50,6 +51,7 @@ def changes(
     ] = None,
     with_diff: Annotated[bool, typer.Option("--diff", help="With what differs.")] = False,
     limit: LimitOption = 50,
+    cursor: CursorOption = None,
 ) -> None:
     """What changed, newest first, each with its summary."""
     session.installation.check_source(source)
@@ -64,9 +66,11 @@ def changes(
         sources=session.installation.tagged(tag),
         mark=a_mark(mark, "--mark"),
     )
-    found = list_changes(session.installation, which, limit)
+    page = change_page(session.installation, which, limit, cursor)
+    found = page.changes
     if session.given.as_json:
-        session.out.document({"changes": [numbered_json(one, with_diff=with_diff) for one in found]})
+        rows = [numbered_json(one, with_diff=with_diff) for one in found]
+        session.out.document({"changes": rows, "next": page.after})
         return
     if not found:
         session.out.note("no changes")

@@ -59,6 +59,10 @@ LISTERS = (
     "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto"  # ListerKind
 )
 LimitOption = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="At most so many; 0: all.")]
+CursorOption = Annotated[
+    str | None,
+    typer.Option("--cursor", metavar="NEXT", help="Go on from `next`, which --json of the page before has."),
+]
 
 SHARED: tuple[tuple[str, Any, Any], ...] = (
     ("config", ConfigOption, None),

@@ -9,13 +9,14 @@ import typer
 
 from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
-from vedette.operations.watches import history_of, list_watches, watched_host, watches_json
+from vedette.operations.list_pages import watch_page
+from vedette.operations.watches import history_of, watched_host, watches_json
 from vedette.report.plain import moment, plain
 from vedette.report.verdicts import changed_words, visit_json
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, verb
+from vedette.surface.cli.verb import CursorOption, LimitOption, SourceOption, TagOption, verb
 from vedette.surface.cli.watch_table import note_not_taken_in, show_watches
 
 RiskOption = Annotated[str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.")]
@@ -37,6 +38,7 @@ def list_(
     tag: TagOption = None,
     listings: Annotated[bool, typer.Option("--listings", help="Only those that list others.")] = False,
     limit: LimitOption = 100,
+    cursor: CursorOption = None,
 ) -> None:
     """Watches, with risk, last outcome and due time."""
     installation = session.installation
@@ -51,7 +53,7 @@ def list_(
         sources=installation.tagged(tag),
         only_kept=True,
     )
-    _show_watches(session, which, limit, empty="no watch fits; `vedette add URL` makes one")
+    _show_watches(session, which, (limit, cursor), empty="no watch fits; `vedette add URL` makes one")
 
 
 def due(
@@ -62,6 +64,7 @@ def due(
     source: SourceOption = None,
     risk: RiskOption = None,
     limit: LimitOption = 100,
+    cursor: CursorOption = None,
 ) -> None:
     """What is due now, most overdue first."""
     session.installation.check_source(source)
@@ -69,7 +72,7 @@ def due(
     which = WatchFilter(
         source=source, risk=a_risk(risk, "--risk"), due_before=session.now() + ahead, by_due=True
     )
-    _show_watches(session, which, limit, empty="nothing is due")
+    _show_watches(session, which, (limit, cursor), empty="nothing is due")
 
 
 def history(
@@ -90,10 +93,11 @@ def history(
     session.out.table(heads, rows, empty=f"{found.watch.url} was never looked at", least=least)
 
 
-def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: str) -> None:
-    found = list_watches(session.installation, which, limit)
+def _show_watches(session: Session, which: WatchFilter, part: tuple[int, str | None], *, empty: str) -> None:
+    page = watch_page(session.installation, which, *part)
+    found = page.found
     if session.given.as_json:
-        session.out.document({"watches": watches_json(found), "total": found.total})
+        session.out.document({"watches": watches_json(found), "total": found.total, "next": page.after})
         return
     note_not_taken_in(session)
     show_watches(session, found, empty=empty)

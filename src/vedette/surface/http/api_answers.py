@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, StoreError, VedetteError
 from vedette.operations.access_tokens import answered_request, keep_answer
-from vedette.report.plain import dump
+from vedette.report.plain import dump, exact_numbers
 from vedette.store.access_rows import AnsweredRequest
 from vedette.surface.http.access_check import SAFE, WHO, Visitor
 from vedette.surface.http.web_context import Web
@@ -82,8 +82,8 @@ PROBLEMS = _documented(400, 401, 403, 404, 405, 409, 413, 422, 503)
 
 
 def answer(request: Request, value: object, *, status: int = 200) -> Response:
-    """The same bytes have the same ETag; who has them already is told so."""
-    body = (dump(value) + "\n").encode("utf-8", "surrogatepass")
+    """The same bytes have the same ETag; who has them already is told so.  Ids are strings: no reader rounds them."""
+    body = (dump(exact_numbers(value)) + "\n").encode("utf-8", "surrogatepass")
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"} if request.method in SAFE else {}
     if headers and tag in request.headers.get("if-none-match", ""):
@@ -116,9 +116,11 @@ def _has_it(request: Request, tag: str, changed_at: datetime) -> bool:
     return since.tzinfo is not None and changed_at.replace(microsecond=0) <= since
 
 
-def problem(status: int, detail: str, *errors: FieldProblem) -> Response:
+def problem(
+    status: int, detail: str, *errors: FieldProblem, headers: Mapping[str, str] | None = None
+) -> Response:
     said = ApiProblem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors))
-    return Response(said.model_dump_json(), status_code=status, media_type=PROBLEM)
+    return Response(said.model_dump_json(), status_code=status, media_type=PROBLEM, headers=headers)
 
 
 def status_of(error: VedetteError) -> int:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.events import Event
 from vedette.operations.access_tokens import list_audit, list_tokens, token_json
 from vedette.operations.arguments import a_duration
 from vedette.operations.changes import numbered_json, stored_diff
@@ -31,6 +32,7 @@ from vedette.operations.why_not import why_not, why_not_json
 from vedette.report.explanation import explanation_json
 from vedette.report.health import alert_json
 from vedette.report.panel import view_json
+from vedette.report.plain import dump, exact_numbers
 from vedette.report.verdicts import parked_look_json, visit_json
 from vedette.store.views import EvidenceView, WatchFilter
 from vedette.surface.http.api_answers import PROBLEMS, ListPage, answer, problem
@@ -45,6 +47,7 @@ Limit = Annotated[int, Query(ge=1, le=MOST)]
 Cursor = Annotated[str | None, Query(max_length=12_000, description="`next` of the page before.")]
 Entry = dict[str, Any]
 FOLLOWERS = 32  # of the event stream
+FIRST_FIGURES_S = 20.0  # that a call waits for figures which are being worked out; a request has 30
 BEAT_S = 15.0  # a comment that keeps proxies from closing a quiet stream
 
 
@@ -175,12 +178,16 @@ async def get_text(request: Request, web: WebDep, what: str) -> Response:
 
 @router.get("/freshness", response_model=Entry, tags=["promises"])
 async def get_freshness(request: Request, web: WebDep) -> Response:
-    """What the policy foresees and what the looks on record show, against the objectives."""
-    found = await web.promise()
+    """What the policy foresees and what the looks on record show, against the objectives.
+
+    A large store works it out after a start; the call waits for it, and 503 says when to ask again.
+    """
+    found = await web.promise(patience=FIRST_FIGURES_S)
     if found is not None:
         return answer(request, freshness_json(found))
     if await web.ask(has_watches):
-        return problem(503, "it is being worked out; ask again in a moment")
+        again = {"Retry-After": str(int(BEAT_S))}
+        return problem(503, "it is being worked out; ask again in a moment", headers=again)
     raise InputError("nothing is watched yet; `vedette add URL` first")
 
 
@@ -253,13 +260,15 @@ async def get_events(request: Request, web: WebDep, types: Words = None) -> Resp
 
 
 async def _lines(web: Web, wanted: frozenset[str] | None) -> Any:
-    with web.state.events.follow() as follower:
+    with web.state.events.follow(wanted) as follower:
         yield ": following\n\n"
         async for event in follower.read(BEAT_S):
-            if event is None:
-                yield ": nothing new\n\n"
-            elif wanted is None or event.name in wanted:
-                yield f"event: {event.name}\ndata: {event.line()}\n\n"
+            yield ": nothing new\n\n" if event is None else event.written(_event_lines)
+
+
+def _event_lines(event: Event) -> str:
+    body = {"event": event.name, "at": event.at.isoformat(), **event.fields}
+    return f"event: {event.name}\ndata: {dump(exact_numbers(body))}\n\n"
 
 
 def _watches(installation: Installation, which: WatchQuery) -> Any:

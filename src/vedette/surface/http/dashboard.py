@@ -57,9 +57,11 @@ RAW_HEADERS = {
 
 @router.get("/")
 async def get_overview(request: Request, web: WebDep) -> Response:
-    """The three promises, what needs you now, what changed last."""
-    found = await web.remembered("overview", overview)
+    """The three promises, what needs you now, what changed last; a page that is open asks for the last alone."""
     latest = await web.ask(change_page, ChangeQuery().as_filter(web.installation), LATEST, None)
+    if request.headers.get("hx-target") == "latest-list":
+        return page(request, "latest_list.html", changes=latest.changes, because=because)
+    found = await web.remembered("overview", overview)
     alerts = await web.ask(list_alerts, every=False, most=5)
     parked = await web.ask(list_parked, 5)
     plot = {

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from vedette.contracts.errors import InputError
+from vedette.operations.source_access import OURS
 
-ENV, OURS = "env:", "VEDETTE_LOGIN_"
+ENV = "env:"
 SecretName = Annotated[str, Field(pattern=r"^env:VEDETTE_LOGIN_[A-Za-z0-9_]{1,100}$")]
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,100}$")]
 CookieName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}$")]

@@ -55,6 +55,7 @@ DONE = {
     "removed": "It is watched no more; its history stays.",
     "noted": "The note is kept.",
     "grouped": "Its groups are kept; lists and feeds can be narrowed to one.",
+    "let_in": "It is asked this way from the next look on.",
     "filtered": "The filters hold from the next look on.",
     "said": "Your word is kept with the change and in the ledger.",
     "silenced": "The rule holds from the next look on, and the change is marked as noise.",
@@ -175,3 +176,9 @@ def _environment() -> Environment:
 
 
 TEMPLATES = _environment()
+
+
+def compile_pages() -> None:
+    """All templates, which are otherwise compiled by who comes first."""
+    for name in TEMPLATES.list_templates():
+        TEMPLATES.get_template(name)

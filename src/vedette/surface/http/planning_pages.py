@@ -172,16 +172,18 @@ class BulkOrder(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    order: str = Field(pattern="^(pause|resume|mute|unmute|remove)$")
+    order: str = Field(pattern="^(look|pause|resume|mute|unmute|group|remove)$")
     urls: list[Annotated[str, Field(max_length=8000)]] = Field(min_length=1, max_length=MOST_EDITED)
     length: str | None = Field(default=None, max_length=100, alias="for", description="Of a mute: 1d, 12h.")
+    group: str = Field(default="", max_length=500, description="That they are put into, for `group`.")
 
 
 @api.post("/watches/order", response_model=Entry, tags=["watches"])
 async def post_bulk_call(request: Request, web: WebDep, given: BulkOrder) -> Response:
-    """Pause, resume, mute, unmute or remove many at once; what cannot be done is told by its address."""
+    """Look at, pause, resume, mute, group or remove many at once; what cannot be done is told by its address."""
     length = a_duration(given.length, "--for") if given.length else None
-    return answer(request, bulk_json(await web.ask(edit_watches, given.order, given.urls, length=length)))
+    done = await web.ask(edit_watches, given.order, given.urls, length=length, group=given.group)
+    return answer(request, bulk_json(done))
 
 
 @router.post("/watches/order")
@@ -189,7 +191,10 @@ async def post_bulk(request: Request, web: WebDep) -> Response:
     body = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
     word = body.get("for", [""])[-1]
     length = a_duration(word, "--for") if word else None
-    done = await web.ask(edit_watches, body.get("order", [""])[-1], body.get("url", []), length=length)
+    group = body.get("group", [""])[-1][:500]
+    done = await web.ask(
+        edit_watches, body.get("order", [""])[-1], body.get("url", []), length=length, group=group
+    )
     return page(request, "bulk.html", found=done)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from socket import socket
 
 from fastapi import FastAPI
@@ -20,9 +20,13 @@ from vedette import __version__
 from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
 from vedette.operations.access_tokens import has_tokens
+from vedette.operations.health import source_health
 from vedette.operations.installation import Installation
-from vedette.operations.overview import overview
+from vedette.operations.overview import overview, politeness
+from vedette.operations.search import count_waiting
+from vedette.operations.sources import groups, list_sources
 from vedette.surface.http import (
+    access_pages,
     api_reads,
     api_writes,
     dashboard,
@@ -38,7 +42,7 @@ from vedette.surface.http import (
 from vedette.surface.http.access_check import LOGIN, OPEN, Gate, guarded
 from vedette.surface.http.access_rules import TokenCheck
 from vedette.surface.http.api_answers import API, ApiProblem, DoneOnce, answer, explain_errors
-from vedette.surface.http.page_frame import ASSETS, assets, error_page
+from vedette.surface.http.page_frame import ASSETS, assets, compile_pages, error_page
 from vedette.surface.http.panel_admin import KILL, PanelAdmin, batch_routes, metrics_text
 from vedette.surface.http.server import METRICS_TYPE, ListenOptions, door
 from vedette.surface.http.web_context import KeptCredentials, Web
@@ -47,6 +51,7 @@ OPEN_PATHS = OPEN | {LOGIN}  # with what is under ASSETS, all that asks for noth
 PAGES = (
     dashboard,
     dashboard_forms,
+    access_pages,
     filter_pages,
     noise_pages,
     planning_pages,
@@ -54,6 +59,15 @@ PAGES = (
     sign_in,
     feed_routes,
 )
+# What pages and calls remember, by its name there.
+WARMED: dict[str, Callable[[Installation], object]] = {
+    "overview": overview,
+    "sources": list_sources,
+    "health": source_health,
+    "lanes": politeness,
+    "groups": groups,
+    "waiting": count_waiting,
+}
 FRONT = "vedette serve: /healthz /readyz /metrics\n"  # where there is no store to show
 
 
@@ -89,20 +103,30 @@ def _opener(
     async def serving(state: ServiceState) -> AsyncIterator[str]:
         web = None if installation is None else Web(installation, state, way.token)
         indexer: asyncio.Task[None] | None = None
+        warming: asyncio.Task[None] | None = None
         try:
             async with made(application(way, state, panel, web)) as address:
                 if web is not None and web.figures.takes_long(web.installation):
                     await web.promise()  # begun now: they take a while, and the first page shows them
-                    web.at_hand("overview", overview)
+                    warming = asyncio.create_task(_warm(web))
                 indexer = None if web is None else asyncio.create_task(search_pages.keep_indexed(web))
                 yield address
         finally:
-            if indexer is not None:
-                indexer.cancel()
+            for task in (indexer, warming):
+                if task is not None:
+                    task.cancel()
             if web is not None:
                 web.close()
 
     return serving
+
+
+async def _warm(web: Web) -> None:
+    """What a large store takes long to count is counted before somebody asks, one thing after another."""
+    for name, call in WARMED.items():
+        with suppress(VedetteError):  # who asks for it hears why
+            await web.remembered(name, call)
+    await web.ask(lambda _: compile_pages())
 
 
 def application(
@@ -138,7 +162,7 @@ def _add_api(app: FastAPI) -> None:
     app.include_router(api_writes.router, prefix=API)
     app.include_router(feed_routes.api, prefix=API)
     app.include_router(export_routes.router, prefix=API)
-    for one in (planning_pages, search_pages, filter_pages, noise_pages):
+    for one in (planning_pages, search_pages, filter_pages, access_pages, noise_pages):
         app.include_router(one.api, prefix=API)
 
     def described() -> dict[str, object]:

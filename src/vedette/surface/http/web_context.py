@@ -99,11 +99,18 @@ class Web:
             self._kept[name] = (clock(), clock() - begun, found)
             return found
 
-    async def promise(self) -> Freshness | None:
-        """How fresh we are; None: nothing is watched yet, or that of a large store is being worked out."""
-        if self.figures.takes_long(self.installation):
-            return self.at_hand("freshness", self._freshness)
-        return await self.remembered("freshness", self._freshness)
+    async def promise(self, *, patience: float = 0.0) -> Freshness | None:
+        """How fresh we are; None: nothing is watched yet, or that of a large store is being worked out.
+
+        `patience`: seconds that may be waited for the first answer of a large store.
+        """
+        if not self.figures.takes_long(self.installation):
+            return await self.remembered("freshness", self._freshness)
+        found = self.at_hand("freshness", self._freshness)
+        if found is None and patience and (task := self._renewals.get("freshness")) is not None:
+            await asyncio.wait({task}, timeout=patience)
+            found = self.at_hand("freshness", self._freshness)
+        return found
 
     def _freshness(self, installation: Installation) -> Freshness | None:
         try:

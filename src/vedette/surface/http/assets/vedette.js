@@ -3,18 +3,42 @@
 (() => {
   const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-  // Live: the event stream of the API; a page that shows a list asks for it again when something changed.
+  // Live: the event stream of the API.  Only a page that is seen holds a connection: a browser has six for one host.
   function follow() {
     const mark = document.querySelector("[data-live]");
     if (!mark || !window.EventSource) return;
     const words = mark.querySelector("[data-live-words]");
-    const stream = new EventSource("/api/v1/events?types=changed,alerted,recovered");
-    stream.onopen = () => { mark.hidden = false; mark.classList.remove("is-lost"); words.textContent = "live"; };
-    stream.onerror = () => { mark.classList.add("is-lost"); words.textContent = "not connected"; };
-    for (const name of ["changed", "alerted", "recovered"]) {
-      stream.addEventListener(name, () => document.body.dispatchEvent(new CustomEvent("vedette:" + name)));
+    const changed = calmly(() => document.body.dispatchEvent(new CustomEvent("vedette:changed")));
+    let stream = null;
+    function turn() {
+      if (document.hidden) { stream?.close(); stream = null; return; }
+      if (stream) return;
+      stream = new EventSource("/api/v1/events?types=changed");
+      stream.onopen = () => { mark.hidden = false; mark.classList.remove("is-lost"); words.textContent = "live"; };
+      stream.onerror = () => { mark.classList.add("is-lost"); words.textContent = "not connected"; };
+      stream.addEventListener("changed", () => { changed(); count(); });
     }
-    addEventListener("pagehide", () => stream.close());
+    document.addEventListener("visibilitychange", () => { turn(); if (!document.hidden) changed(); });
+    addEventListener("pagehide", () => stream?.close());
+    turn();
+  }
+
+  // However much happens, a page asks for its list again a second later, and then every five.
+  function calmly(act) {
+    let isWaiting = false, last = -Infinity;
+    const now = () => performance.now();
+    const go = () => { isWaiting = false; last = now(); act(); };
+    return () => { if (!isWaiting) { isWaiting = true; setTimeout(go, Math.max(1000, last + 5000 - now())); } };
+  }
+
+  // A list that somebody reads stays as it is: it says how many changes came since.
+  let came = 0;
+  function count() {
+    const news = document.querySelector("[data-news]");
+    if (!news) return;
+    came += 1;
+    news.hidden = false;
+    news.querySelector("[data-news-words]").textContent = came === 1 ? "1 new change" : came + " new changes";
   }
 
   // Plots: data in the page, a table beside it for who has no canvas.

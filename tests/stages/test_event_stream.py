@@ -1,0 +1,81 @@
+"""Events for followers: each gets what it asked for, once written, with one wake-up however much comes at once."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from vedette.contracts.events import MadePrivate, Paused
+from vedette.engine.service.event_stream import KEPT, EventStream
+
+AT = datetime(2026, 11, 15, tzinfo=UTC)
+
+
+async def taken(stream: EventStream, number: int, names: frozenset[str] | None = None) -> list[str]:
+    found: list[str] = []
+    with stream.follow(names) as follower:
+        async for one in follower.read(5.0):
+            assert one is not None
+            found.append(one.event.name)
+            if len(found) == number:
+                break
+    return found
+
+
+async def test_a_follower_hears_what_it_asked_for_and_is_not_woken_by_the_rest():
+    stream = EventStream()
+    with stream.follow(frozenset(("paused",))) as follower:
+        for _ in range(3):
+            stream.emit(MadePrivate(at=AT, count=1))
+        assert not follower._is_woken
+        stream.emit(Paused(at=AT, what="disk"))
+        assert follower._is_woken
+        found = await anext(follower.read(5.0))
+    assert found is not None
+    assert found.event.name == "paused"
+
+
+async def test_an_event_is_written_once_for_all_who_follow():
+    stream, written = EventStream(), []
+
+    def write(event):
+        written.append(event)
+        return event.name
+
+    with stream.follow() as one, stream.follow() as other:
+        stream.emit(Paused(at=AT, what="disk"))
+        texts = [(await anext(each.read(5.0))).written(write) for each in (one, other)]
+    assert texts == ["paused", "paused"]
+    assert len(written) == 1
+
+
+async def test_a_slow_follower_loses_the_oldest_and_hears_the_end():
+    stream = EventStream()
+    with stream.follow() as follower:
+        for number in range(KEPT + 10):
+            stream.emit(MadePrivate(at=AT + timedelta(seconds=number), count=number))
+        reader = follower.read(5.0)
+        first = await anext(reader)
+        assert first is not None
+        assert first.event.count == 10
+        stream.close()
+        rest = [one async for one in reader]
+    assert len(rest) == KEPT - 1
+
+
+async def test_events_of_other_threads_arrive_though_they_come_while_it_reads():
+    stream, whole = EventStream(), 200
+
+    def tell():
+        for number in range(whole):
+            stream.emit(MadePrivate(at=AT, count=number))
+
+    reading = asyncio.create_task(taken(stream, whole))
+    await asyncio.sleep(0)
+    await asyncio.to_thread(tell)
+    assert len(await reading) == whole
+
+
+async def test_quiet_is_told_after_so_many_seconds():
+    with EventStream().follow() as follower:
+        assert await anext(follower.read(0.01)) is None
