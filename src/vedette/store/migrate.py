@@ -159,7 +159,7 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
     return {tuple(column or "" for (column,) in db.execute(query, (name,)).fetchall()) for name in names}
 
 
-HEAD = "0023"  # newest revision under migrations/versions
+HEAD = "0024"  # newest revision under migrations/versions
 COPYING = (
     "copying"  # instead of a revision: rows are being copied into the store, and not all of them are there
 )
