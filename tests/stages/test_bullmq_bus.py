@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from jobbus_contract import MINUTE, NOON, RULES, SECOND, WIDE, JobBusContract, a_job
+from jobbus_contract import RULES, JobBusContract
 from redis_kit import OwnRedis, own_redis
 from stocked import blank
 

@@ -209,9 +209,7 @@ class JobRows(JobBus, Protocol):
         """How many may start now.  What workers have lost is given back first."""
         ...
 
-    def lease(
-        self, queue: str, delivered: Sequence[Delivered], *, worker: str, now: datetime
-    ) -> list[Lease]:
+    def lease(self, queue: str, delivered: Sequence[Delivered], *, worker: str, now: datetime) -> list[Lease]:
         """One answer for each.  A job that no row knows gets one."""
         ...
 

@@ -14,10 +14,12 @@ from vedette.contracts.errors import ConfigError, StoreError, StoreWaitError
 from vedette.contracts.jobs import Data, Depth, JobEnd, JobSettled, NewJob, ParkedJob, QueuedJob
 from vedette.contracts.ports import JobRows
 from vedette.core.queue_rules import Carried, must_replace
-from vedette.jobs.bullmq_queues import BullmqQueues, Taken
+from vedette.jobs.bullmq_queues import BullmqQueues, HeldJob
 
 GROUP = 500  # rows in one step
-WINDOW = 10_000  # rows of a queue that Redis carries at once: bounds its memory, and how long a wipe takes to mend
+WINDOW = (
+    10_000  # rows of a queue that Redis carries at once: bounds its memory, and how long a wipe takes to mend
+)
 ROUNDS = 50  # of deliveries that the rows say no to
 
 
@@ -27,7 +29,7 @@ class BullmqJobBus:
     def __init__(self, rows: JobRows, queues: BullmqQueues) -> None:
         self._rows = rows
         self._queues = queues
-        self._taken: dict[tuple[str, str], Taken] = {}
+        self._taken: dict[tuple[str, str], HeldJob] = {}
         self._marks: dict[str, str] = {}  # how far the events of a queue were read
 
     def add(self, jobs: Sequence[NewJob], *, now: datetime) -> list[str]:
@@ -128,9 +130,7 @@ class BullmqJobBus:
             again = [name for name, carried in zip(ids, known, strict=True) if must_replace(carried)]
             if again:
                 self._queues.remove(queue, again)
-            fresh = [
-                one for one, carried in zip(orders, known, strict=True) if carried is not Carried.WAITS
-            ]
+            fresh = [one for one, carried in zip(orders, known, strict=True) if carried is not Carried.WAITS]
             self._queues.put(queue, fresh, self._rows.rule(queue), now=now)
             self._rows.mark_queued(queue, ids, now=now)
             count += len(ids)
@@ -186,7 +186,7 @@ class BullmqJobBus:
                 self._queues.complete(queue, one, now=now)
         return jobs
 
-    def _give_back(self, queue: str, taken: Sequence[Taken], now: datetime) -> None:
+    def _give_back(self, queue: str, taken: Sequence[HeldJob], now: datetime) -> None:
         with suppress(StoreWaitError, ConfigError):
             for one in taken:
                 self._queues.delay(queue, one, now=now, until=now)

@@ -38,7 +38,7 @@ _ENDS = ("completed", "failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class HeldJob:
     """A delivery, and by what we hold it."""
 
     delivered: Delivered
@@ -62,11 +62,11 @@ class BullmqQueues:
 
     def __init__(self, url: str, *, prefix: str = PREFIX) -> None:
         self._client, self._package = _connect(url)
-        self._place = place_of(self._client)
+        self._place: str = self._package.place_of(self._client)
         self._prefix = prefix
         self._commands = {
-            name: self._client.register_script(self._package.load(file))
-            for name, file in self._package.scripts.items()
+            name: self._client.register_script(self._package.loadScript(file))
+            for name, file in self._package.SCRIPT_DEFINITIONS.items()
         }
         self._queues: dict[str, Any] = {}
         self._tokens = 0
@@ -144,11 +144,9 @@ class BullmqQueues:
                     )
                 pipe.execute()
 
-    def take(
-        self, queue: str, *, worker: str, now: datetime, most: int, rule: QueueRule
-    ) -> list[Taken]:
+    def take(self, queue: str, *, worker: str, now: datetime, most: int, rule: QueueRule) -> list[HeldJob]:
         """The next ones, locked for the lease of the rule."""
-        taken: list[Taken] = []
+        taken: list[HeldJob] = []
         with self._telling():
             while len(taken) < most:
                 self._tokens += 1
@@ -159,16 +157,22 @@ class BullmqQueues:
                 taken.append(found)
         return taken
 
-    def complete(self, queue: str, taken: Taken, *, now: datetime, result: object = None) -> bool:
+    def complete(self, queue: str, taken: HeldJob, *, now: datetime, result: object = None) -> bool:
         """False: it was not ours any more."""
         return self._finish(queue, taken, ("returnvalue", json_value(result), "completed"), now)
 
-    def fail(self, queue: str, taken: Taken, *, now: datetime, why: tuple[str, str]) -> bool:
+    def fail(self, queue: str, taken: HeldJob, *, now: datetime, why: tuple[str, str]) -> bool:
         """For good.  False: it was not ours any more."""
         return self._finish(queue, taken, ("failedReason", why[0], "failed"), now, why)
 
     def delay(
-        self, queue: str, taken: Taken, *, now: datetime, until: datetime, why: tuple[str, str] | None = None
+        self,
+        queue: str,
+        taken: HeldJob,
+        *,
+        now: datetime,
+        until: datetime,
+        why: tuple[str, str] | None = None,
     ) -> bool:
         """To be taken again then.  With an error it counts as an attempt.  False: it was not ours any more."""
         scripts, wait = self._scripts(queue), max(1, whole_seconds(until - now)) * 1000
@@ -181,7 +185,7 @@ class BullmqQueues:
         with self._telling():
             return _is_done(self._commands["moveToDelayed"](keys=keys, args=args))
 
-    def extend(self, queue: str, taken: Taken, lease: timedelta) -> bool:
+    def extend(self, queue: str, taken: HeldJob, lease: timedelta) -> bool:
         scripts = self._scripts(queue)
         with self._telling():
             found = scripts.extendLock(
@@ -232,7 +236,7 @@ class BullmqQueues:
             of_row.append(next((one for one in known if one[_STAMP] is not None), known[0]))
         return of_row
 
-    def _next(self, queue: str, token: str, now: datetime, rule: QueueRule) -> Taken | None:
+    def _next(self, queue: str, token: str, now: datetime, rule: QueueRule) -> HeldJob | None:
         scripts = self._scripts(queue)
         lock = int(rule.lease.total_seconds() * 1000)
         packed = self._package.pack({"token": token, "lockDuration": lock, "limiter": None})
@@ -241,13 +245,13 @@ class BullmqQueues:
         if not raw or not raw[0]:
             return None
         fields = dict(zip(raw[0][::2], raw[0][1::2], strict=True))
-        job = self._package.job.fromJSON(scripts.queue, fields, raw[1])
-        return Taken(delivered=_delivered(job, rule), token=token, raw=job)
+        job = self._package.Job.fromJSON(scripts.queue, fields, raw[1])
+        return HeldJob(delivered=_delivered(job, rule), token=token, raw=job)
 
     def _finish(
         self,
         queue: str,
-        taken: Taken,
+        taken: HeldJob,
         end: tuple[str, object, str],
         now: datetime,
         why: tuple[str, str] | None = None,
@@ -279,7 +283,7 @@ class BullmqQueues:
     def _job(
         self, queue: str, name: str, data: Mapping[str, object], options: dict[str, object], now: datetime
     ) -> Any:
-        job = self._package.job(self._scripts(queue).queue, name, dict(data), options)
+        job = self._package.Job(self._scripts(queue).queue, name, dict(data), options)
         job.timestamp = _ms(now)
         return job
 
@@ -288,7 +292,7 @@ class BullmqQueues:
         found = self._queues.get(queue)
         if found is None:
             connection = SimpleNamespace(conn=self._client, commands=self._commands)
-            found = self._package.arguments(self._prefix, queue, connection)
+            found = self._package.Scripts(self._prefix, queue, connection)
             found.queue = SimpleNamespace(backend=None, qualifiedName=f"{self._prefix}:{queue}", opts={})
             self._queues[queue] = found
         return found
@@ -297,11 +301,11 @@ class BullmqQueues:
     def _telling(self) -> Iterator[None]:
         try:
             yield
-        except self._package.refusals as error:
+        except self._package.REFUSALS as error:
             raise ConfigError(
                 f"REDIS_URL: Redis at {self._place} refuses us: {error}; check the user and the password in it"
             ) from None
-        except (self._package.faults, OSError) as error:
+        except (self._package.RedisError, OSError) as error:
             raise StoreWaitError(
                 f"Redis at {self._place} (REDIS_URL) cannot be used just now: {error}; jobs wait in the database, "
                 "nothing is lost"
@@ -316,38 +320,16 @@ def json_value(result: object) -> object:
     return {} if result is None else result
 
 
-def place_of(client: Any) -> str:
-    """Host and port, or the path of its socket; never the password."""
-    kept = client.connection_pool.connection_kwargs
-    return str(kept["path"]) if "path" in kept else f"{kept.get('host', 'localhost')}:{kept.get('port', 6379)}"
-
-
-def _connect(url: str) -> tuple[Any, SimpleNamespace]:
+def _connect(url: str) -> tuple[Any, Any]:
     """A client, and what is used of the packages."""
     try:
-        import msgpack
-        import redis
-        from bullmq.job import Job
-        from bullmq.redis_connection import SCRIPT_DEFINITIONS, loadScript
-        from bullmq.scripts import Scripts
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
+        from vedette.jobs import bullmq_package
     except ImportError:
         raise ConfigError(
             "REDIS_URL is set, and its packages are not installed: pip install 'vedette[redis]'"
         ) from None
-    package = SimpleNamespace(
-        job=Job,
-        arguments=Scripts,
-        scripts=SCRIPT_DEFINITIONS,
-        load=loadScript,
-        pack=lambda value: msgpack.packb(value, use_bin_type=True),
-        faults=redis.RedisError,
-        refusals=(redis.AuthenticationError, redis.exceptions.NoPermissionError),
-    )
-    waits = {"socket_timeout": ANSWER_S, "socket_connect_timeout": CONNECT_S, "retry": Retry(NoBackoff(), 1)}
     try:
-        return redis.Redis.from_url(url, decode_responses=True, **waits), package
+        return bullmq_package.client(url, connect_s=CONNECT_S, answer_s=ANSWER_S), bullmq_package
     except ValueError:
         raise ConfigError("REDIS_URL: write redis://host:6379/0") from None
 

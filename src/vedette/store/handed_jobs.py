@@ -52,9 +52,7 @@ class HandedJobs(SqliteJobBus):
                 self._return_lost(db, queue, now)
         return self._room(self._db, queue, self._rule(queue), now)
 
-    def lease(
-        self, queue: str, delivered: Sequence[Delivered], *, worker: str, now: datetime
-    ) -> list[Lease]:
+    def lease(self, queue: str, delivered: Sequence[Delivered], *, worker: str, now: datetime) -> list[Lease]:
         """One answer for each.  A job that no row knows gets one."""
         if not delivered:
             return []
@@ -62,7 +60,8 @@ class HandedJobs(SqliteJobBus):
             room = self._room(db, queue, self._rule(queue), now)
             given: list[Lease] = []
             for one in delivered:
-                lease = self._lease_one(db, queue, one, worker=worker, now=now, has_room=room > 0)
+                is_full = room <= 0
+                lease = Lease(again_at=now + AGAIN) if is_full else self._leased(db, queue, one, worker, now)
                 room -= lease.job is not None
                 given.append(lease)
         return given
@@ -105,15 +104,11 @@ class HandedJobs(SqliteJobBus):
         if not ends:
             return 0
         with transaction(self._db, self._path) as db:
-            count = sum(
-                db.execute(_ENDED, (*_end_values(one, now), queue, one.id)).rowcount for one in ends
-            )
+            count = sum(db.execute(_ENDED, (*_end_values(one, now), queue, one.id)).rowcount for one in ends)
             self._trim_states(db, [(queue, "done" if one.error is None else "parked") for one in ends])
         return count
 
-    def _lease_one(
-        self, db: SqlConnection, queue: str, one: Delivered, *, worker: str, now: datetime, has_room: bool
-    ) -> Lease:
+    def _leased(self, db: SqlConnection, queue: str, one: Delivered, worker: str, now: datetime) -> Lease:
         at = to_ms(now)
         row = db.execute(_ROW, (queue, one.id)).fetchone()
         if row is None:
@@ -127,9 +122,9 @@ class HandedJobs(SqliteJobBus):
             return Lease(again_at=max(from_ms(until), now + AGAIN))
         if state == "waiting" and due > at:
             return Lease(again_at=from_ms(due))
-        if not has_room:
-            return Lease(again_at=now + AGAIN)
-        made = 0 if state == "parked" else max(attempts, one.attempts)  # parked: somebody retried it over there
+        made = (
+            0 if state == "parked" else max(attempts, one.attempts)
+        )  # parked: somebody retried it over there
         until = to_ms(now + self._rule(queue).lease)
         db.execute(_LEASE, (made + 1, at, worker, until, at, queue, one.id))
         return Lease(

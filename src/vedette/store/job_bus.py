@@ -57,7 +57,8 @@ _NEW_DONE = (
 )
 _EXTEND = f"UPDATE jobs SET until_at = ? {_MINE}"
 _AGAIN = (
-    "UPDATE jobs SET state = 'waiting', due_at = ?, error = ?, stack = ?, queued_at = NULL WHERE queue = ? AND id = ?"
+    "UPDATE jobs SET state = 'waiting', due_at = ?, error = ?, stack = ?, queued_at = NULL "
+    "WHERE queue = ? AND id = ?"
 )
 _PARK = "UPDATE jobs SET state = 'parked', ended_at = ?, error = ?, stack = ? WHERE queue = ? AND id = ?"
 _TRIM = (
@@ -177,9 +178,7 @@ class SqliteJobBus:
         db.execute(sql.NEW_JOB, job_row(replace(job, id=checked_id(name)), at=now))
         return name
 
-    def _end(
-        self, db: SqlConnection, end: JobEnd, now: datetime, rule: QueueRule | None
-    ) -> JobSettled:
+    def _end(self, db: SqlConnection, end: JobEnd, now: datetime, rule: QueueRule | None) -> JobSettled:
         job = end.job
         if end.error is not None:
             if db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is None:
@@ -193,9 +192,7 @@ class SqliteJobBus:
         return JobSettled(is_ours=is_ours)
 
     def _trim(self, db: SqlConnection, ends: Sequence[JobEnd]) -> None:
-        self._trim_states(
-            db, [(one.job.queue, "done" if one.error is None else "parked") for one in ends]
-        )
+        self._trim_states(db, [(one.job.queue, "done" if one.error is None else "parked") for one in ends])
 
     def _trim_states(self, db: SqlConnection, ended: Sequence[tuple[str, str]]) -> None:
         """Drop the oldest of what ended.  It reads all that is kept, so up to a tenth more is left to gather."""
