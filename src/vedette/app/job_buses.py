@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import closing, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from vedette.config.model import Loaded
-from vedette.contracts.errors import StoreWaitError
+from vedette.contracts.errors import ConfigError, StoreWaitError
 from vedette.contracts.jobs import SENTINEL, STAGES
 from vedette.contracts.ports import Clock, JobBus
 from vedette.contracts.sql_connection import PostgresAddress
+from vedette.contracts.workers import JobCarrier
 from vedette.jobs.bullmq_bus import BullmqJobBus
 from vedette.jobs.bullmq_queues import BullmqQueues
 from vedette.jobs.lane_calls import LaneCalls
@@ -57,6 +58,24 @@ async def keep_relaying(
                     told = str(error)
                     problem(told)
             await asyncio.sleep(HEAR_S)
+
+
+def carrier_of(loaded: Loaded, now: datetime) -> JobCarrier:
+    """Asks Redis, where there is one."""
+    if loaded.redis is None or loaded.server is None:
+        return JobCarrier(name="store")
+    try:
+        queues = BullmqQueues(loaded.redis)
+    except ConfigError as error:
+        return JobCarrier(name="bullmq", problem=str(error))
+    try:
+        found = queues.check()
+        with closing(BullmqJobBus(HandedJobs(loaded.server), queues)) as bus:
+            waiting = {queue: bus.depth(queue, now=now).waiting for queue in QUEUES}
+    except (ConfigError, StoreWaitError) as error:
+        queues.close()
+        return JobCarrier(name="bullmq", problem=str(error), is_away=isinstance(error, StoreWaitError))
+    return JobCarrier(name="bullmq", found=found, evicts="evicts" in found, depths=waiting)
 
 
 def _relay(bus: BullmqJobBus, clock: Clock, is_due: bool) -> None:

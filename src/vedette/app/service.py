@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from vedette import __version__
 from vedette.app.channels import Telling, sending, told
-from vedette.app.job_buses import keep_relaying, open_bus
+from vedette.app.job_buses import carrier_of, keep_relaying, open_bus
 from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
@@ -369,9 +369,13 @@ class Service:
 
     def _read_figures(self, now: datetime) -> ScrapeFigures:
         with closing(connect(self._place, read_only=True)) as db:
+            found = figures(db, now=now)
             if isinstance(self._place, PostgresAddress):
                 self.meters.show_roles(loads(db))
-            return figures(db, now=now)
+                carrier = carrier_of(self.loaded, now)
+                self.meters.redis_away.set(float(bool(carrier.problem)))
+                found.queues.update(carrier.depths)
+            return found
 
     def _show(self, found: ScrapeFigures) -> None:
         meters = self.meters

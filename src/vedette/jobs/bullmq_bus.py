@@ -26,8 +26,9 @@ ROUNDS = 50  # of deliveries that the rows say no to
 class BullmqJobBus:
     """One task's, as the bus of the store is."""
 
-    def __init__(self, rows: JobRows, queues: BullmqQueues) -> None:
+    def __init__(self, rows: JobRows, queues: BullmqQueues, *, window: int = WINDOW) -> None:
         self._rows = rows
+        self._window = window
         self._queues = queues
         self._taken: dict[tuple[str, str], HeldJob] = {}
         self._marks: dict[str, str] = {}  # how far the events of a queue were read
@@ -121,7 +122,7 @@ class BullmqJobBus:
         """Gives BullMQ the rows that it does not carry, up to its window; how many."""
         count = 0
         while orders := self._rows.unqueued(queue, most=GROUP):
-            room = WINDOW - self._rows.queued_count(queue)
+            room = self._window - self._rows.queued_count(queue)
             orders = orders[: max(0, room)]
             if not orders:
                 break
