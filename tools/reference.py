@@ -248,7 +248,7 @@ WORDS = {
     "panel.budget_usd": "No call starts that could pass it (`COST_BUDGET_USD`).",
     "panel.database": "`sqlite:///path` or `postgresql://...` (`DATABASE_URL`).  Not set: our own store.",
     "panel.shadow_table": "Answers go to this table instead of `domain_responses` (`SHADOW_TABLE`).",
-    "panel.redis": "What runs with the same keys share: `rl:`, `cb:`, `lock:crawl:`, `cache:consensus:` (`REDIS_URL`).",
+    "panel.redis": "Redis: `rl:`, `cb:`, `lock:crawl:` of panel runs; carries the queues of PostgreSQL (`REDIS_URL`).",
     "panel.registry": "Where the list of domains is, when no other is named.",
     "panel.listen": "Address of the admin pages, with `panel run --listen`.",
     "panel.hosts": "Names by which the admin pages may be asked for, besides loopback and addresses.",

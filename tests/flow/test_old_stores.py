@@ -48,6 +48,7 @@ FROZEN = {
     "0021_lane_visits.py": "ddd0b1fbd3b55d7bd3166a2e24087efc1cf0aea6147af4af1ab2c976a45ff164",
     "0022_change_marks.py": "3fb6c696fd2ae9ddb9648e99632aa5fe1bbd69b099299036e102c7ca06c40494",
     "0023_line_of_looks.py": "8ebc04e90c8254b4ce303e0a9f3f88725af6dc1d671b75eca16137f4067399c6",
+    "0024_queued_jobs.py": "6dbcbfade2d079b206e415842d8a78e08e78ce884b40e83122b13e11223748f5",
 }
 
 

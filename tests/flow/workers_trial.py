@@ -13,7 +13,7 @@ from typing import Any
 
 import redis
 from postgres_kit import new_database, restart, restartable_server
-from redis_kit import own_redis
+from redis_kit import OwnRedis, own_redis
 from workers_kit import BACK_S, CountingTown, Process, Team, someone, wait_for
 
 _HELD = "SELECT key, token FROM lane_visits WHERE worker = ?"
@@ -39,7 +39,7 @@ def run_drill(folder: Path, plan: DrillPlan, chance: random.Random, tell: Tell) 
         trial = _Trial(team, plan, chance, tell)
         try:
             trial.begin()
-            trial.go_on(lambda: restart(server), cache.client)
+            trial.go_on(lambda: restart(server), cache)
             return trial.end()
         finally:
             for one in [*team.alive]:
@@ -65,7 +65,7 @@ class _Trial:
         wait_for(lambda: all(one.visits for one in self.team.alive), 120)
         self.begun = time.monotonic()
 
-    def go_on(self, restart_server: Callable[[], None], cache: redis.Redis) -> None:
+    def go_on(self, restart_server: Callable[[], None], cache: OwnRedis) -> None:
         """Everything that goes wrong, at its time."""
         length = self.plan.seconds
         events: list[tuple[float, str, Callable[[], object]]] = []
@@ -73,8 +73,9 @@ class _Trial:
             at = (0.45 + 0.5 * number / self.plan.restarts) * length
             events.append((at, "PostgreSQL restarted", restart_server))
         if self.plan.redis_goes:
-            events.append((0.25 * length, "Redis wiped", cache.flushall))
-            events.append((0.6 * length, "Redis gone", cache.shutdown))
+            events.append((0.25 * length, "Redis wiped", cache.client.flushall))
+            events.append((0.6 * length, "Redis gone", cache.kill))
+            events.append((0.75 * length, "and back, empty", cache.start))
         if self.plan.stopped_s:
             events.append((0.05 * length, "a worker stopped", self._stop_one))
             events.append((0.05 * length + self.plan.stopped_s, "and continued", self._continue))

@@ -7,15 +7,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
 
 from vedette.app.archive_series import worker_name
+from vedette.app.job_buses import open_calls
 from vedette.app.open_store import open_store
 from vedette.app.run import RunHooks, build_run, check_run, telling, without_garbage
 from vedette.config.model import Loaded
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.core.lanes.visit import LEASE
-from vedette.engine.crawl.lane_visitor import TURN_S, LaneVisitor, VisitCalls, Visits
+from vedette.engine.crawl.lane_visitor import TURN_S, CalledVisits, LaneVisitor, VisitCalls, Visits
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, RunRequest
+from vedette.jobs.lane_calls import LaneCalls
 from vedette.lanes.held_lanes import LaneHolds
 from vedette.store.lane_visits import LaneVisits
 from vedette.store.migrate import prepare_place
@@ -64,7 +66,7 @@ async def crawl(loaded: Loaded, hooks: RunHooks, started: Callable[[CrawlRun], N
         goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
         try:
             with without_garbage(hooks.owns_process):
-                async with goes_on, visiting(run, clock):
+                async with goes_on, visiting(run, clock, open_calls(loaded, clock)):
                     started(run)
                     return await run.run()
         finally:
@@ -73,7 +75,9 @@ async def crawl(loaded: Loaded, hooks: RunHooks, started: Callable[[CrawlRun], N
 
 
 @asynccontextmanager
-async def visiting(run: CrawlRun, clock: ServerClock) -> AsyncIterator[LaneVisitor]:
+async def visiting(
+    run: CrawlRun, clock: ServerClock, calls: LaneCalls | None = None
+) -> AsyncIterator[LaneVisitor]:
     """Lanes are taken, renewed and given back while the run goes; at its end all of them are free."""
     opened, visits = run.opened, run.parts.visits
     if visits is None or not isinstance(opened.path, PostgresAddress):
@@ -84,16 +88,21 @@ async def visiting(run: CrawlRun, clock: ServerClock) -> AsyncIterator[LaneVisit
         with suppress(RuntimeError):  # the loop is gone
             post(call, *values)
 
-    calls = VisitCalls(
+    hears = VisitCalls(
         gained=lambda taken, asked: tell(visits.gained, taken, asked),
         kept=lambda lanes, asked: tell(visits.kept, lanes, asked),
         lost=lambda lanes: tell(visits.lost, lanes),
         failed=lambda error: tell(run.engine.on_failed, error),
         server_time=clock.heard,
     )
-    store = LaneVisits(opened.path, worker=worker_name(opened.series), lease=LEASE)
+    worker = worker_name(opened.series)
+    store = (
+        LaneVisits(opened.path, worker=worker, lease=LEASE)
+        if calls is None
+        else CalledVisits(opened.path, worker=worker, lease=LEASE, calls=calls)
+    )
     await asyncio.to_thread(store.free_own)
-    visitor = LaneVisitor(store, calls, visits.holds.stopwatch)
+    visitor = LaneVisitor(store, hears, visits.holds.stopwatch)
     visitor.start()
     tidying = asyncio.create_task(_tidy(run, visits, visitor))
     try:

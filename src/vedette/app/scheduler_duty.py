@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from datetime import timedelta
 
+from vedette.app.job_buses import open_calls
 from vedette.app.service import Service
 from vedette.config.model import Loaded
 from vedette.config.rules import scheduler_options
@@ -29,6 +30,8 @@ from vedette.store.worker_rows import Election
 STAND_S = 5.0  # an elected worker that is gone is replaced within this
 REVIEW_S = 15.0  # how often it asks whether the price is to be worked out
 AGAIN_S = 1.0  # while watches are planned anew
+CALL_S = 0.5  # how often lanes that are due are called
+CALLED = 1000  # at most so many at once: those that wait longest
 STAY = timedelta(0)  # others look: what was ordered is not waited for
 
 
@@ -65,7 +68,7 @@ class SchedulerDuty:
 
     async def _while_elected(self, election: Election) -> None:
         hearing = SentinelHearing(lane=self._lane, patience=STAY)
-        works = (self._publish, self._sweep)
+        works = (self._publish, self._sweep, self._call_lanes)
         async with self._service.duties(self._path, hearing, works):
             self.is_elected = True
             try:
@@ -102,6 +105,19 @@ class SchedulerDuty:
     def _sweep_once(self) -> None:
         with closing(LaneVisits(self._path, worker="", lease=LEASE)) as visits:
             visits.sweep(SWEEP / 2)
+
+    async def _call_lanes(self) -> None:
+        """Brings lanes that are due to workers.  While Redis is away they find them in the store."""
+        calls = open_calls(self._loaded, self._clock)
+        if calls is None:
+            return
+        with closing(calls), closing(LaneVisits(self._path, worker="", lease=LEASE)) as visits:
+            while True:
+                try:
+                    await asyncio.to_thread(lambda: calls.call(visits.due(CALLED)))
+                    await asyncio.sleep(CALL_S)
+                except StoreWaitError:
+                    await asyncio.sleep(STAND_S)
 
     def _lane(self, lane: LaneKey) -> LaneState:
         with closing(Reader(self._path)) as reader:

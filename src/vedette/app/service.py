@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from vedette import __version__
 from vedette.app.channels import Telling, sending, told
+from vedette.app.job_buses import carrier_of, keep_relaying, open_bus
 from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
@@ -37,7 +38,7 @@ from vedette.contracts.events import (
     SourcesChecked,
 )
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
-from vedette.contracts.ports import Clock
+from vedette.contracts.ports import Clock, JobBus
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Outcome
@@ -168,11 +169,18 @@ class Service:
         with (
             sending(self.loaded.config, path, clock=self.clock, told=told_of) as (sender, poster),
             closing(SqliteJobBus(path)) as filled,
-            closing(SqliteJobBus(path)) as served,  # a connection is one task's
+            closing(open_bus(self.loaded, path)) as served,  # a connection is one task's
         ):
             self._wake = sender.wake
             sentinel = QueueWorker(queue=self._sentinel(served, path, hearing), extend_s=EXTEND_S)
-            works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run, *more)
+            works = (
+                sender.run,
+                self._watch_health,
+                lambda: self._cron(filled),
+                sentinel.run,
+                lambda: keep_relaying(self.loaded, path, self.clock, self._problem),
+                *more,
+            )
             tasks = [self._start(self._patiently(work)) for work in works]
             try:
                 yield
@@ -199,7 +207,7 @@ class Service:
             self._wake()
         return checked
 
-    async def fire(self, entry: CronEntry, at: datetime, bus: SqliteJobBus) -> None:
+    async def fire(self, entry: CronEntry, at: datetime, bus: JobBus) -> None:
         """The jobs of a cron run have ids of their moment: fired twice, after a kill, they are queued once."""
         if entry.name == RUNS:
             orders = staggered(at, self.loaded.config.cron.stagger)
@@ -235,7 +243,7 @@ class Service:
             await asyncio.sleep(self.loaded.config.health.every.total_seconds())
             await self.check()
 
-    async def _cron(self, bus: SqliteJobBus) -> None:
+    async def _cron(self, bus: JobBus) -> None:
         entries = cron_entries(self.loaded.config)
         for entry in entries:
             if await asyncio.to_thread(self._fired_at, entry.name) is None:
@@ -248,7 +256,7 @@ class Service:
                     await self.fire(entry, at, bus)
             await asyncio.sleep(NAP_S)
 
-    def _sentinel(self, bus: SqliteJobBus, path: StorePlace, hearing: SentinelHearing) -> SentinelQueue:
+    def _sentinel(self, bus: JobBus, path: StorePlace, hearing: SentinelHearing) -> SentinelQueue:
         return SentinelQueue(
             bus=bus,
             path=path,
@@ -361,9 +369,13 @@ class Service:
 
     def _read_figures(self, now: datetime) -> ScrapeFigures:
         with closing(connect(self._place, read_only=True)) as db:
+            found = figures(db, now=now)
             if isinstance(self._place, PostgresAddress):
                 self.meters.show_roles(loads(db))
-            return figures(db, now=now)
+                carrier = carrier_of(self.loaded, now)
+                self.meters.redis_away.set(float(bool(carrier.problem)))
+                found.queues.update(carrier.depths)
+            return found
 
     def _show(self, found: ScrapeFigures) -> None:
         meters = self.meters

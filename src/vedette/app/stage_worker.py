@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from vedette.app.job_buses import open_bus
 from vedette.app.process import run_loop, signals
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError
@@ -32,7 +33,6 @@ from vedette.extract.ocr import missing_tools
 from vedette.fetch.browser import find_browser
 from vedette.judge import Handle, handlers
 from vedette.store.connection import StorePlace, connect
-from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import operating, parked_for_tools, retry_for_tools
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import Reader
@@ -73,7 +73,7 @@ async def opened(
     text_cache = TextCache(loaded.data, reader_version(config.extract.ocr_languages))
     stage = DocumentReader(workers=workers, text_cache=text_cache, languages=config.extract.ocr_languages)
     with (
-        closing(SqliteJobBus(path)) as bus,
+        closing(open_bus(loaded, path)) as bus,
         closing(EvidenceFactsReader(path)) as rows,
         closing(StageFindings(path)) as findings,
         closing(Reader(path)) as reader,
@@ -167,12 +167,15 @@ async def _work(loaded: Loaded, path: StorePlace, *, clock: Clock, hooks: Hooks,
 
 
 async def keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:
-    """A store that is busy or full now may not be so later; until then the jobs wait where they are."""
+    """A store or a Redis that takes nothing now may do so later; until then the jobs wait where they are."""
+    told = ""
     while True:
         try:
             await worker.run()
         except (StoreError, sqlite3.Error) as error:
-            hooks.on_event(ProblemTold(at=clock.now(), what=f"stage jobs wait: {error}"))
+            if str(error) != told:
+                told = str(error)
+                hooks.on_event(ProblemTold(at=clock.now(), what=f"stage jobs wait: {error}"))
             await asyncio.sleep(AGAIN_S)
         else:
             return

@@ -40,6 +40,7 @@ from vedette.config.values import (
     AMAZON,
     BUCKET,
     MAIN,
+    REDIS,
     STORE,
     Day,
     Duration,
@@ -262,6 +263,7 @@ class Loaded(BaseModel):
     data: Path
     digest: str
     server: PostgresAddress | None = None  # None: the store is a file of the data folder
+    redis: str | None = None  # whose BullMQ carries the jobs of a store on PostgreSQL; None: the store does
     objects: InstanceOf[ObjectPlace] | None = None  # None: the archive is a folder of the data folder
 
     @property
@@ -291,7 +293,15 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
     server = server_of(_databases(), place)
     kept = config.evidence
     objects = object_place(kept.storage, kept.endpoint, kept.region, _environment(AMAZON))
-    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server, objects=objects)
+    return Loaded(
+        config=config,
+        path=chosen,
+        data=place,
+        digest=digest,
+        server=server,
+        redis=(_databases()[REDIS] or config.panel.redis or None) if server else None,
+        objects=objects,
+    )
 
 
 def data_origin(given: Path | None, loaded: Loaded) -> str:

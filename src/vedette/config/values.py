@@ -192,8 +192,9 @@ def file_digest(path: str) -> str:
 
 # The environment variables that name databases, and what each is used for here.
 #
-# One store, of SQLite or PostgreSQL, holds what spec 001 keeps in two databases and in Redis.  A variable that names
-# something else is never ignored in silence: `vedette run`, `vedette serve` and `vedette doctor` say what it is for.
+# One store, of SQLite or PostgreSQL, holds what spec 001 keeps in two databases; jobs of a store on PostgreSQL are
+# carried by BullMQ where REDIS_URL is set.  A variable that names something else is never ignored in silence: `vedette
+# run`, `vedette serve` and `vedette doctor` say what it is for.
 
 MAIN, REGULATORY, REDIS = "DATABASE_URL", "REGULATORY_DATABASE_URL", "REDIS_URL"
 VARIABLES = (MAIN, REGULATORY, REDIS)
@@ -232,7 +233,7 @@ def notices(words: Mapping[str, str], data: Path) -> list[str]:
                 f"{name} names {_kind(text)}: {use}; watches and evidence are in the store, see `vedette db path`"
                 f"{move}"
             )
-    if words.get(REDIS):
+    if words.get(REDIS) and server_of(words, data) is None:
         told.append(f"{REDIS} is set: only `vedette panel` uses it; the queues are in the store")
     return told
 

@@ -25,6 +25,7 @@ class QueueRule:
     per_minute: int | None = None
     attempts: int = 3
     backoff: timedelta = timedelta(seconds=10)  # doubles with each attempt: 10 s, 20 s, 40 s
+    has_fixed_backoff: bool = False  # as a producer elsewhere may have ordered it
     keep_done: int = 1000
     keep_parked: int = 100
     lease: timedelta = timedelta(minutes=5)
@@ -87,6 +88,62 @@ class JobEnd:
     result: Data | None = None
     then: tuple[NewJob, ...] = ()
     error: str | None = None  # not None: it failed
+    stack: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettled:
+    """What became of an end."""
+
+    is_ours: bool  # False: the lease was lost, and nothing was written
+    again_at: datetime | None = None  # None with an error: parked
+
+
+# A store whose jobs another engine carries: the rows stay the truth, the engine brings them to workers.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOver:
+    """A row that the engine is to carry."""
+
+    queue: str
+    id: str
+    name: str
+    data: Data
+    added_at: datetime
+    due_at: datetime
+    attempts: int  # made so far
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A job as the engine gave it to a worker."""
+
+    id: str  # of its row
+    foreign_id: str  # its id in the engine
+    name: str
+    data: Data
+    added_at: datetime
+    attempts: int  # made so far, by the engine's count
+    rule: QueueRule  # as its producer ordered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """What the rows say to a delivery: work, wait, or neither because it has ended."""
+
+    job: QueuedJob | None = None
+    again_at: datetime | None = None  # without a job: not before then; None: it has ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndElsewhere:
+    """A job that a worker of another program ended."""
+
+    id: str
+    attempts: int = 1
+    result: str | None = None  # JSON
+    error: str | None = None  # not None: it failed for good
     stack: str = ""
 
 

@@ -83,3 +83,12 @@ class LaneHold:
     token: int  # rises with every holder of the lane
     state: LaneState | None  # as its last holder left it
     was_lost: bool  # the last holder never gave it back: what it asked at last is in no store
+
+
+@dataclass(frozen=True, slots=True)
+class DueLane:
+    """A lane that is worth a visit now and is nobody's."""
+
+    lane: LaneKey
+    number: int  # its id
+    token: int  # of its last holder

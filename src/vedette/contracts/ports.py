@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:  # who asks for the time alone need not load jobs, verdicts and messages
     from vedette.contracts.alerts import ChannelName, Delivery, Message, Notice
     from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, PostRequest
-    from vedette.contracts.jobs import Data, Depth, Idle, JobEnd, NewJob, ParkedJob, QueuedJob
+    from vedette.contracts.jobs import (
+        Data,
+        Delivered,
+        Depth,
+        EndElsewhere,
+        HandOver,
+        Idle,
+        JobEnd,
+        JobSettled,
+        Lease,
+        NewJob,
+        ParkedJob,
+        QueuedJob,
+        QueueRule,
+    )
     from vedette.contracts.lane import LaneState
     from vedette.contracts.words import LaneKey
 
@@ -180,3 +194,45 @@ class JobBus(Protocol):
         ...
 
     def drop(self, queue: str, job_id: str) -> bool: ...
+    def lose(self, worker: str, *, now: datetime) -> int:
+        """A worker of this name starts, so the one before it is gone: its jobs are tried again.  How many."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class JobRows(JobBus, Protocol):
+    """The rows behind a bus whose jobs another engine carries (`store/handed_jobs.py`)."""
+
+    def rule(self, queue: str) -> QueueRule: ...
+    def room(self, queue: str, *, now: datetime) -> int:
+        """How many may start now.  What workers have lost is given back first."""
+        ...
+
+    def lease(self, queue: str, delivered: Sequence[Delivered], *, worker: str, now: datetime) -> list[Lease]:
+        """One answer for each.  A job that no row knows gets one."""
+        ...
+
+    def settle(
+        self, ends: Sequence[JobEnd], *, now: datetime, rules: Mapping[tuple[str, str], QueueRule]
+    ) -> list[JobSettled]:
+        """As `end`, for jobs with rules of their own, by queue and id."""
+        ...
+
+    def unqueued(self, queue: str, *, most: int) -> list[HandOver]:
+        """Rows that wait and that the engine does not carry yet, the first due first."""
+        ...
+
+    def queued(self, queue: str, *, after: str, most: int) -> list[str]:
+        """Ids of rows that wait and that the engine carries, in order of their ids."""
+        ...
+
+    def queued_count(self, queue: str) -> int: ...
+    def unqueued_count(self, queue: str) -> int: ...
+    def mark_queued(self, queue: str, ids: Sequence[str], *, now: datetime | None) -> None:
+        """The engine carries them; None: it does not."""
+        ...
+
+    def ended_elsewhere(self, queue: str, ends: Sequence[EndElsewhere], *, now: datetime) -> int:
+        """Rows that wait are done or parked by what another program says; how many."""
+        ...

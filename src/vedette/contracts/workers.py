@@ -48,3 +48,15 @@ class RoleLoad:
     workers: int  # that are alive
     due: int  # pieces of work that could be done now: lanes, jobs, cells, messages
     late: timedelta  # how long the oldest of them has waited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCarrier:
+    """What brings jobs to workers, and how it is."""
+
+    name: str  # bullmq | store
+    found: str = ""  # version and place
+    problem: str = ""  # empty: it works
+    is_away: bool = False  # it may be back in a moment
+    evicts: bool = False  # Redis may forget keys where its memory is full
+    depths: Mapping[str, int] = field(default_factory=dict)  # jobs that wait, by queue, where it answers

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 
 from vedette.app.channels import channels
+from vedette.app.job_buses import carrier_of
 from vedette.app.run import check_run
 from vedette.config.credentials import variables
 from vedette.config.model import Config, database_notices, is_set_in_environment
@@ -170,6 +171,19 @@ def _databases(installation: Installation) -> DoctorFinding:
     return DoctorFinding("databases", "ok", said)
 
 
+def _queues(installation: Installation) -> DoctorFinding:
+    """Who brings jobs to workers: the store itself, or BullMQ in the Redis of REDIS_URL."""
+    found = carrier_of(installation.loaded, installation.now())
+    if found.name != "bullmq":
+        return DoctorFinding("queues", "ok", "in the store")
+    if found.problem:
+        remedy = "start it or mend REDIS_URL; unset it to keep the queues in PostgreSQL"
+        return DoctorFinding("queues", "bad", found.problem, remedy)
+    said = f"BullMQ, {found.found}, {count(sum(found.depths.values()), 'job')} waiting"
+    remedy = "set maxmemory-policy to noeviction: else a full Redis forgets jobs, which are then made again"
+    return DoctorFinding("queues", "warn" if found.evicts else "ok", said, remedy if found.evicts else "")
+
+
 def _writable(installation: Installation) -> DoctorFinding:
     data = installation.loaded.data
     if not data.exists():
@@ -317,6 +331,7 @@ CHECKS: tuple[Check, ...] = (
     _channels,
     _browser,
     _databases,
+    _queues,
     _writable,
     _room,
     _store,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from vedette.app.crawl_worker import server_of
+from vedette.app.job_buses import carrier_of
 from vedette.app.service import Door, log_of
 from vedette.app.worker import Worker, roles_of, run_roles
 from vedette.contracts.events import Event
-from vedette.contracts.workers import Role, RoleLoad, WorkerRow
+from vedette.contracts.workers import JobCarrier, Role, RoleLoad, WorkerRow
 from vedette.operations.installation import Installation
 from vedette.store.connection import connect
 from vedette.store.worker_rows import loads, workers_of
@@ -25,11 +26,14 @@ class Roster:
 
     workers: tuple[WorkerRow, ...]
     loads: tuple[RoleLoad, ...]
+    carrier: JobCarrier
 
 
 def roster(installation: Installation) -> Roster:
-    with closing(connect(server_of(installation.loaded), read_only=True)) as db:
-        return Roster(tuple(workers_of(db)), tuple(loads(db)))
+    loaded = installation.loaded
+    with closing(connect(server_of(loaded), read_only=True)) as db:
+        found = tuple(workers_of(db)), tuple(loads(db))
+    return Roster(*found, carrier_of(loaded, installation.now()))
 
 
 def work_roles(

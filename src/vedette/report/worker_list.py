@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from vedette.contracts.workers import RoleLoad, WorkerRow, WorkerState
+from vedette.contracts.workers import JobCarrier, RoleLoad, WorkerRow, WorkerState
 from vedette.report.plain import count
 
 Cell = str | tuple[str, str]
@@ -50,3 +50,22 @@ def role_words(load: RoleLoad) -> str:
         else f"{load.due} due, the oldest for {load.late.total_seconds():.0f} s"
     )
     return f"{load.role.value}: {count(load.workers, 'worker')}, {waits}"
+
+
+def carrier_json(carrier: JobCarrier) -> dict[str, object]:
+    """`by`: bullmq or store."""
+    return {
+        "by": carrier.name,
+        "found": carrier.found,
+        "problem": carrier.problem,
+        "waiting": dict(carrier.depths),
+    }
+
+
+def carrier_words(carrier: JobCarrier) -> str:
+    if carrier.name != "bullmq":
+        return "queues: in the store"
+    if carrier.problem:
+        return f"queues: {carrier.problem}"
+    waits = ", ".join(f"{queue} {waiting}" for queue, waiting in carrier.depths.items() if waiting)
+    return f"queues: BullMQ, {carrier.found}; waiting: {waits or 'nothing'}"

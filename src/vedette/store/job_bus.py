@@ -17,12 +17,14 @@ from vedette.contracts.jobs import (
     Data,
     Depth,
     JobEnd,
+    JobSettled,
     NewJob,
     ParkedJob,
     QueuedJob,
     QueueRule,
 )
 from vedette.contracts.sql_connection import SqlConnection
+from vedette.core.queue_rules import back_off
 from vedette.store import statements as sql
 from vedette.store.connection import StorePlace, connect, told, transaction
 from vedette.store.row_columns import reader
@@ -54,7 +56,10 @@ _NEW_DONE = (
     "VALUES (?, ?, ?, ?, ?, ?, 'done', 1, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 _EXTEND = f"UPDATE jobs SET until_at = ? {_MINE}"
-_AGAIN = "UPDATE jobs SET state = 'waiting', due_at = ?, error = ?, stack = ? WHERE queue = ? AND id = ?"
+_AGAIN = (
+    "UPDATE jobs SET state = 'waiting', due_at = ?, error = ?, stack = ?, queued_at = NULL "
+    "WHERE queue = ? AND id = ?"
+)
 _PARK = "UPDATE jobs SET state = 'parked', ended_at = ?, error = ?, stack = ? WHERE queue = ? AND id = ?"
 _TRIM = (
     "DELETE FROM jobs WHERE queue = ? AND state = ? AND number NOT IN "
@@ -116,11 +121,17 @@ class SqliteJobBus:
         return self.end([JobEnd(job=job, error=error)], now=now)[0]
 
     def end(self, ends: Sequence[JobEnd], *, now: datetime) -> list[datetime | None]:
+        return [one.again_at for one in self.settle(ends, now=now, rules={})]
+
+    def settle(
+        self, ends: Sequence[JobEnd], *, now: datetime, rules: Mapping[tuple[str, str], QueueRule]
+    ) -> list[JobSettled]:
+        """The same; tells which were ours.  `rules`: of jobs that were ordered with their own."""
         with transaction(self._db, self._path) as db:
             db.executemany(_NEW_DONE, [_new_row(one, now) for one in ends if one.is_new])
-            again = [self._end(db, one, now) for one in ends]
+            settled = [self._end(db, one, now, rules.get((one.job.queue, one.job.id))) for one in ends]
             self._trim(db, ends)
-        return again
+        return settled
 
     def depth(self, queue: str, *, now: datetime) -> Depth:
         query = "SELECT state, COUNT(*) FROM jobs WHERE queue = ? GROUP BY state"
@@ -134,7 +145,7 @@ class SqliteJobBus:
 
     def retry(self, queue: str, job_id: str, *, now: datetime) -> bool:
         statement = (
-            "UPDATE jobs SET state = 'waiting', attempts = 0, due_at = ?, error = '', stack = '' "
+            "UPDATE jobs SET state = 'waiting', attempts = 0, due_at = ?, error = '', stack = '', queued_at = NULL "
             "WHERE queue = ? AND id = ? AND state = 'parked'"
         )
         with transaction(self._db, self._path) as db:
@@ -167,20 +178,25 @@ class SqliteJobBus:
         db.execute(sql.NEW_JOB, job_row(replace(job, id=checked_id(name)), at=now))
         return name
 
-    def _end(self, db: SqlConnection, end: JobEnd, now: datetime) -> datetime | None:
+    def _end(self, db: SqlConnection, end: JobEnd, now: datetime, rule: QueueRule | None) -> JobSettled:
         job = end.job
         if end.error is not None:
-            is_ours = db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is not None
+            if db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is None:
+                return JobSettled(is_ours=False)
             what = (job.queue, job.id, job.attempt)
-            return self._fail(db, what, (end.error, end.stack), now) if is_ours else None
-        if end.is_new or db.execute(_DONE, (to_ms(now), _result(end), *_mine(job))).rowcount:
-            for following in end.then:
-                self._add(db, following, now)
-        return None
+            again = self._fail(db, what, (end.error, end.stack), now, rule)
+            return JobSettled(is_ours=True, again_at=again)
+        is_ours = end.is_new or bool(db.execute(_DONE, (to_ms(now), _result(end), *_mine(job))).rowcount)
+        for following in end.then if is_ours else ():
+            self._add(db, following, now)
+        return JobSettled(is_ours=is_ours)
 
     def _trim(self, db: SqlConnection, ends: Sequence[JobEnd]) -> None:
+        self._trim_states(db, [(one.job.queue, "done" if one.error is None else "parked") for one in ends])
+
+    def _trim_states(self, db: SqlConnection, ended: Sequence[tuple[str, str]]) -> None:
         """Drop the oldest of what ended.  It reads all that is kept, so up to a tenth more is left to gather."""
-        self._ended.update((one.job.queue, "done" if one.error is None else "parked") for one in ends)
+        self._ended.update(ended)
         for queue, state in list(self._ended):
             rule = self._rule(queue)
             keep = rule.keep_done if state == "done" else rule.keep_parked
@@ -209,14 +225,19 @@ class SqliteJobBus:
             self._fail(db, late, (LOST, ""), now)
 
     def _fail(
-        self, db: SqlConnection, job: tuple[str, str, int], why: tuple[str, str], now: datetime
+        self,
+        db: SqlConnection,
+        job: tuple[str, str, int],
+        why: tuple[str, str],
+        now: datetime,
+        ordered: QueueRule | None = None,
     ) -> datetime | None:
         queue, name, attempts = job
-        rule = self._rule(queue)
+        rule = ordered or self._rule(queue)
         if attempts >= rule.attempts:
             db.execute(_PARK, (to_ms(now), *why, queue, name))
             return None
-        again = now + rule.backoff * (1 << (attempts - 1))
+        again = now + back_off(rule, attempts)
         db.execute(_AGAIN, (to_ms(again), *why, queue, name))
         return again
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
-from vedette.contracts.lane import LaneHold, LaneState
+from vedette.contracts.lane import DueLane, LaneHold, LaneState
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.words import LaneKey
 from vedette.core.urls.canonical import lane_of
@@ -26,15 +26,17 @@ _STATE = ", ".join(f"l.{name}" for name in LANE_COLUMNS)
 _RETURNS = f"SELECT t.lane_id, t.key, t.token, t.was_lost, {_STATE} FROM taken t LEFT JOIN lanes l ON l.id = t.lane_id"
 # Whoever takes lanes at the same time passes over those that we are about to take.
 _TAKE = (
-    f"WITH free AS (SELECT lane_id, worker FROM lane_visits WHERE due_at <= {SERVER_MS} ORDER BY due_at LIMIT ? "
+    f"WITH free AS (SELECT lane_id, worker FROM lane_visits WHERE due_at <= {SERVER_MS} - ? ORDER BY due_at LIMIT ? "
     "FOR UPDATE SKIP LOCKED), "
     f"taken AS (UPDATE lane_visits v SET worker = ?, token = v.token + 1, due_at = {SERVER_MS} + ? FROM free f "
     "WHERE v.lane_id = f.lane_id RETURNING v.lane_id, v.key, v.token, f.worker <> '' AS was_lost) " + _RETURNS
 )
+_DUE = f"v.due_at <= {SERVER_MS}"
+_DUE_LANES = f"SELECT v.key, v.lane_id, v.token FROM lane_visits v WHERE {_DUE} ORDER BY v.due_at"
 _FREE = f"(v.worker = '' OR v.due_at <= {SERVER_MS})"
 _TAKE_NAMED = (
     "WITH free AS (SELECT v.lane_id, v.worker FROM lane_visits v WHERE v.lane_id IN ({marks}) "
-    f"AND {_FREE} FOR UPDATE SKIP LOCKED), "
+    "AND {which} FOR UPDATE SKIP LOCKED), "
     f"taken AS (UPDATE lane_visits v SET worker = ?, token = v.token + 1, due_at = {SERVER_MS} + ? FROM free f "
     "WHERE v.lane_id = f.lane_id RETURNING v.lane_id, v.key, v.token, f.worker <> '' AS was_lost) " + _RETURNS
 )
@@ -115,18 +117,29 @@ class LaneVisits:
         with self._telling() as db:
             return db.execute(_GONE, (self._worker,)).rowcount
 
-    def take(self, most: int) -> list[LaneHold]:
-        """Lanes that are due and nobody's, the one that waits longest first."""
+    def take(self, most: int, *, late: timedelta = timedelta(0)) -> list[LaneHold]:
+        """Lanes that are due, or late by so much, and nobody's; the one that waits longest first."""
+        waited = int(late.total_seconds() * 1000)
         with self._telling() as db:
-            return [_hold(row) for row in db.execute(_TAKE, (most, self._worker, self._lease))]
+            return [_hold(row) for row in db.execute(_TAKE, (waited, most, self._worker, self._lease))]
+
+    def take_due(self, lanes: Sequence[LaneKey]) -> list[LaneHold]:
+        """Those of these that are due and nobody's."""
+        with self._telling() as db:
+            return self._take_some(db, [lane_id(lane) for lane in lanes], _DUE)
+
+    def due(self, most: int) -> list[DueLane]:
+        """Lanes that are due and nobody's, the one that waits longest first.  Takes none."""
+        with self._telling() as db:
+            rows = db.execute(f"{_DUE_LANES} LIMIT ?", (most,)).fetchall()
+        return [DueLane(LaneKey(key), number, token) for key, number, token in rows]
 
     def take_named(self, lanes: Sequence[LaneKey]) -> list[LaneHold]:
         """Those of these that are nobody's, due or not."""
         ids = [lane_id(lane) for lane in lanes]
         with self._telling() as db:
             db.executemany(_NEW, [(number, lane, None) for number, lane in zip(ids, lanes, strict=True)])
-            query = _TAKE_NAMED.format(marks=", ".join("?" * len(ids)))
-            return [_hold(row) for row in db.execute(query, (*ids, self._worker, self._lease))]
+            return self._take_some(db, ids, _FREE)
 
     def renew(self, tokens: Mapping[LaneKey, int]) -> set[LaneKey]:
         """Those that are still ours, for another lease."""
@@ -190,6 +203,10 @@ class LaneVisits:
 
     def close(self) -> None:
         self._db.close()
+
+    def _take_some(self, db: SqlConnection, ids: Sequence[int], which: str) -> list[LaneHold]:
+        query = _TAKE_NAMED.format(marks=", ".join("?" * len(ids)), which=which)
+        return [_hold(row) for row in db.execute(query, (*ids, self._worker, self._lease))] if ids else []
 
     @contextmanager
     def _telling(self) -> Iterator[SqlConnection]:

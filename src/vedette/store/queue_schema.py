@@ -49,6 +49,7 @@ jobs = Table(  # the embedded JobBus: one row per job of any queue
     Column("result", Text),
     Column("error", Text, nullable=False, server_default=""),
     Column("stack", Text, nullable=False, server_default=""),
+    Column("queued_at", BigInteger),  # since when BullMQ carries it; NULL: it does not
     UniqueConstraint("queue", "id"),
     Index("ix_jobs_queue_state_due_at", "queue", "state", "due_at"),
     Index("ix_jobs_queue_started_at", "queue", "started_at"),

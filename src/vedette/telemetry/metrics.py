@@ -266,6 +266,11 @@ class Meters:
             "vedette_role_late_seconds", "How long the oldest of that work has waited.", ("role",)
         )
     )
+    redis_away: Gauge = field(
+        default_factory=lambda: Gauge(
+            "vedette_queue_redis_away", "1: jobs wait in the database, because Redis cannot be used."
+        )
+    )
     read_at: Gauge = field(
         default_factory=lambda: Gauge(
             "vedette_gauges_timestamp_seconds", "When the figures of the store were read."

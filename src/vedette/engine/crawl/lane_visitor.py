@@ -18,10 +18,13 @@ from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.lane import LaneHold, LaneState, Wait
 from vedette.contracts.ports import Clock
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import LaneKey
 from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
 from vedette.frontier.visit_queue import VisitFrontier
+from vedette.jobs.lane_calls import LaneCalls
 from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
+from vedette.store.lane_visits import LaneVisits
 
 TURN_S = 0.5
 AGAIN_S = 1.0  # after the store took nothing
@@ -252,3 +255,28 @@ class Visits:
         if isinstance(answer, Wait) and answer.until is not None and answer.until > now + OPENS_SOON:
             return replace(facts, busy=busy, due_in=answer.until - now)
         return replace(facts, busy=busy)
+
+
+# Where BullMQ calls lanes that are due, the store still says whose lane it is.
+
+PATIENCE = timedelta(seconds=10)  # a lane that waited so long is taken without a call
+
+
+class CalledVisits(LaneVisits):
+    """Takes lanes that were called.  Where calls do not come, it takes what is due, as others do."""
+
+    def __init__(self, path: PostgresAddress, *, worker: str, lease: timedelta, calls: LaneCalls) -> None:
+        super().__init__(path, worker=worker, lease=lease)
+        self._calls = calls
+
+    def take(self, most: int, *, late: timedelta = PATIENCE) -> list[LaneHold]:
+        called = self._calls.answer(self._worker, most)
+        if called is None:  # Redis is away
+            return super().take(most)
+        taken = self.take_due(called)
+        room = most - len(taken)
+        return taken + super().take(room, late=late) if room > 0 else taken
+
+    def close(self) -> None:
+        super().close()
+        self._calls.close()

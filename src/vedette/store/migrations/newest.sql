@@ -1,4 +1,4 @@
--- revision 0023
+-- revision 0024
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -286,7 +286,7 @@ CREATE TABLE jobs (
 	worker VARCHAR, 
 	until_at BIGINT, 
 	result TEXT, 
-	error TEXT DEFAULT '' NOT NULL, stack TEXT DEFAULT '' NOT NULL, 
+	error TEXT DEFAULT '' NOT NULL, stack TEXT DEFAULT '' NOT NULL, queued_at BIGINT, 
 	CONSTRAINT uq_jobs_queue_id UNIQUE (queue, id)
 )
 ;;
@@ -872,4 +872,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0023');
+INSERT INTO "alembic_version" VALUES('0024');

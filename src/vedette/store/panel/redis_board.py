@@ -214,11 +214,13 @@ def _connect(url: str) -> tuple[Any, type[Exception]]:
     """No retries of its own: a wait here delays everything behind it."""
     try:
         import redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
     except ImportError:
         raise ConfigError("REDIS_URL is set; install the extra `redis`") from None
-    waits = {"socket_timeout": WAIT_S, "socket_connect_timeout": WAIT_S, "retry": Retry(NoBackoff(), 0)}
+    waits = {
+        "socket_timeout": WAIT_S,
+        "socket_connect_timeout": WAIT_S,
+        "retry": redis.retry.Retry(redis.backoff.NoBackoff(), 0),
+    }
     try:
         return redis.Redis.from_url(url, **waits), redis.RedisError
     except ValueError:

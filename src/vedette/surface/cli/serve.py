@@ -14,7 +14,14 @@ from vedette.operations.run import panel_of, work_queues
 from vedette.operations.run import serve as serve_for_ever
 from vedette.operations.worker_roles import Door, Role, roles_of, roster, work_roles
 from vedette.report.plain import count, safe_json
-from vedette.report.worker_list import role_json, role_words, worker_cells, worker_json
+from vedette.report.worker_list import (
+    carrier_json,
+    carrier_words,
+    role_json,
+    role_words,
+    worker_cells,
+    worker_json,
+)
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
@@ -101,6 +108,7 @@ def workers(session: Session) -> None:
             {
                 "workers": [worker_json(one) for one in found.workers],
                 "roles": [role_json(one) for one in found.loads],
+                "queues": carrier_json(found.carrier),
             }
         )
         return
@@ -109,6 +117,7 @@ def workers(session: Session) -> None:
     session.out.table(heads, (worker_cells(one, session.now()) for one in found.workers), empty=empty)
     for one in found.loads:
         session.out.note(role_words(one))
+    session.out.note(carrier_words(found.carrier))
 
 
 def serve(
