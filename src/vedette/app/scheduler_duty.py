@@ -11,7 +11,7 @@ from vedette.app.job_buses import open_calls
 from vedette.app.service import Service
 from vedette.config.model import Loaded
 from vedette.config.rules import scheduler_options
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress

@@ -159,13 +159,9 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
     return {tuple(column or "" for (column,) in db.execute(query, (name,)).fetchall()) for name in names}
 
 
-<<<<<<< HEAD
-HEAD = "0023"  # newest revision under migrations/versions
+HEAD = "0024"  # newest revision under migrations/versions
 # Programs of this revision and newer work with the schema of HEAD: what came since only adds to it (a test sees to it).
 WORKS_WITH = "0023"
-=======
-HEAD = "0024"  # newest revision under migrations/versions
->>>>>>> w-bus
 COPYING = (
     "copying"  # instead of a revision: rows are being copied into the store, and not all of them are there
 )

@@ -1,9 +1,9 @@
-"""How soon after a difference is the next look, so that noise is drawn anew and hardly anybody edits?
+"""The time to the next look after a difference: noise is drawn anew in it, and hardly anybody edits.
 
 Seconds, once a page is known.  But many servers keep a page for a minute or for ten: looks seconds apart then show one
 and the same drawing, and every visit seems to show an edit.  So the first difference of a page is given a minute, and a
-page that seems to be edited at every visit more.  What varies then is learned as noise, and the page keeps the longer wait; what stays
-the same was edited, and the next looks are believed as soon as before.
+page that seems to be edited at every visit more.  What varies then is learned as noise, and the page keeps the longer
+wait; what stays the same was edited, and the next looks are believed as soon as before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def edits_in_row(noise: Noise, age: int) -> int:
 
 
 def knows_more(noise: Noise, before: Noise) -> bool:
-    """Was something found to vary?"""
+    """True where something was found to vary."""
     return _varying(noise) > _varying(before)
 
 
