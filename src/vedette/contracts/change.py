@@ -103,6 +103,9 @@ class Noise:
     edited_at: int = 0  # looks since then when an edit was last confirmed
     replaced: tuple[int, ...] = ()  # lines that were edited away; one that comes back may be drawn
     is_older: bool = False  # learned of an older form of the text: the target stays with that form
+    is_glued: bool = (
+        False  # learned when words of neighbouring elements were glued: until that makes no difference
+    )
 
     @property
     def is_restless(self) -> bool:
