@@ -127,7 +127,7 @@ WORDS = {
     "lanes.*.trips_after": "Failures in a row that close the lane.",
     "lanes.*.trip_share": "Or this share of failures among the last calls; 0: off.",
     "lanes.*.closed_for": "How long it stays closed; doubles with every failed probe, up to a day.",
-    "lanes.*.sleep": "Hours in which nothing starts, every day, UTC.  `[22:00-06:00]`",
+    "lanes.*.sleep": "Hours and days of the week in which nothing starts, UTC.  `[22:00-06:00, Sat-Sun]`",
     "sources[].honour_nofollow": "`false`: a crawl also follows links marked nofollow.  Only for sites of your own.",
     "sources[].filters": "What of its pages is compared, and which differences are told: steps in order "
     "(docs/how-to/filters.md).",

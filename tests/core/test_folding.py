@@ -61,3 +61,11 @@ def test_a_number_is_never_parted_from_its_unit(width: int):
 def test_a_long_address_is_folded_at_its_joints():
     rows = as_text(fold(line(("mark", "https://example.org/rules/of-the-town/2026")), 24)).split("\n")
     assert rows == ["https://example.org/", "  rules/of-the-town/2026"]
+
+
+@given(st.integers(LEAST, 100), st.integers(2, 4000))
+def test_how_many_are_left_is_not_torn_apart(width: int, left: int):
+    rows = fold(
+        line("a change that is told in some words of its own", ("dim", f"  (and {left} more)")), width
+    )
+    assert sum(f"(and {left} more)" in as_text([row]) for row in rows) == 1

@@ -21,6 +21,9 @@ NIGHT = LanePolicy(sleep=("22:00-06:00",))
 DAY = datetime(2026, 3, 4, tzinfo=UTC)
 TIMES = st.integers(0, 24 * 60 - 1).map(lambda minute: f"{minute // 60:02}:{minute % 60:02}")
 WINDOWS = st.tuples(TIMES, TIMES).filter(lambda pair: pair[0] != pair[1]).map("-".join)
+NAMES = st.sampled_from(["Mon", "tue", "Wed", "Thu", "FRI", "Sat", "Sun"])
+SPANS = st.one_of(NAMES, st.tuples(NAMES, NAMES).map("-".join))
+DAYED = st.one_of(SPANS, st.tuples(SPANS, WINDOWS).map(" ".join))
 
 
 def at(hours: float) -> datetime:
@@ -54,7 +57,42 @@ def test_a_lane_that_sleeps_lets_fewer_calls_through_in_a_day():
     assert lane.starts_per_day(NIGHT) == pytest.approx(lane.starts_per_day(awake) * 16 / 24)
 
 
-@given(st.lists(WINDOWS, min_size=1, max_size=3), st.integers(0, 3 * 86_400))
+def minute_of(moment: datetime) -> int:
+    return (moment.weekday() * 24 + moment.hour) * 60 + moment.minute
+
+
+SATURDAY, MONDAY = 72, 120  # hours after DAY, which is a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("window", "hours", "until"),
+    [
+        ("Sat-Sun", SATURDAY - 0.1, None),
+        ("Sat-Sun", SATURDAY, MONDAY),
+        ("sat - sun", MONDAY - 0.1, MONDAY),
+        ("Sat-Sun", MONDAY, None),
+        ("Sun", SATURDAY, None),
+        ("Fri-Mon", SATURDAY - 24, MONDAY + 24),
+        ("Fri-Mon", MONDAY + 24, None),
+        ("Mon-Fri 18:00-07:00", SATURDAY + 1, SATURDAY + 7),
+        ("Mon-Fri 18:00-07:00", SATURDAY + 20, None),
+        ("Sun 23:00-01:00", MONDAY + 0.5, MONDAY + 1),
+        ("Sun 23:00-01:00", 23.5, None),
+        ("Wed 10:00-12:00", 11, 12),
+    ],
+)
+def test_days_of_the_week_can_be_named(window: str, hours: float, until: float | None):
+    found = awake_at((window,), at(hours))
+    assert found == at(hours if until is None else until)
+
+
+def test_a_weekend_and_the_nights_before_it_are_one_sleep():
+    told = lane.ask(LanePolicy(sleep=("Sat-Sun", "20:00-06:00")), LaneState(), at(SATURDAY - 3))
+    assert isinstance(told, Wait)
+    assert told.until == at(MONDAY + 6)
+
+
+@given(st.lists(st.one_of(WINDOWS, DAYED), min_size=1, max_size=3), st.integers(0, 9 * 86_400))
 def test_the_next_waking_moment_is_awake_and_nothing_before_it_is(windows: list[str], seconds: int):
     given_ = tuple(windows)
     try:
@@ -63,11 +101,11 @@ def test_the_next_waking_moment_is_awake_and_nothing_before_it_is(windows: list[
         return  # these leave no minute
     now = DAY + timedelta(seconds=seconds)
     found = awake_at(given_, now)
-    assert found.hour * 60 + found.minute not in asleep
-    assert found - now < timedelta(days=1)
+    assert minute_of(found) not in asleep
+    assert found - now < timedelta(days=7)
     before = now
     while before < found:
-        assert before.hour * 60 + before.minute in asleep
+        assert minute_of(before) in asleep
         before += timedelta(minutes=1)
     assert 0.0 < awake_share(given_) < 1.0
 
@@ -86,6 +124,9 @@ def test_the_configuration_sets_it_for_one_lane_or_all():
         (["8-9"], "write for example 22:00-06:00"),
         (7, "write for example 22:00-06:00"),
         ("05:00-05:00", "starts when it ends"),
+        ("Sam-Son", "is no day; write Mon"),
+        ("", "Sat-Sun or Fri 18:00-07:00"),
+        ("Mon-Sun", "leaves no minute"),
         (["00:00-12:00", "12:00-00:00"], "leaves no minute"),
     ],
 )

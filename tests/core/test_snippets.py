@@ -50,3 +50,25 @@ def test_marked_parts_are_parts_of_the_text_in_their_order(text: str, typed: str
     for is_hit, words in snippet(text, terms_of(typed)):
         if is_hit:
             at = flat.index(words, at) + len(words)
+
+
+@given(
+    st.lists(st.text(alphabet="abcč,.", min_size=1, max_size=12), max_size=60),
+    st.lists(st.text(alphabet="abcč,.", min_size=1, max_size=12), max_size=60),
+)
+def test_no_word_is_cut_where_a_snippet_begins_or_ends(before: list[str], after: list[str]):
+    text = " ".join([*before, "deadline", *after])
+    said = "".join(words for _, words in snippet(text, terms_of("deadline")))
+    assert set(said.split()) <= {*text.split(), "…"}
+    assert not said.endswith(" ")
+
+
+def test_a_text_that_says_nothing_of_it_is_shown_from_its_beginning_in_whole_words():
+    ((is_hit, said),) = snippet("notice " * 60, terms_of("deadline"))
+    assert not is_hit
+    assert set(said.split()) == {"notice", "…"}
+
+
+def test_a_word_without_end_is_cut_all_the_same():
+    said = "".join(words for _, words in snippet("x" * 500 + " deadline " + "y" * 500, terms_of("deadline")))
+    assert len(said) < 200

@@ -6,6 +6,7 @@ Among them are stores of revisions that were edited in place before they were fr
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
 import tarfile
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 from cli_call import Cli
 from machine import unpack
-from scripted import Scripted, page
+from scripted import Scripted, life, page
 from watching import Watched
 
 import vedette.store.migrations.versions as versions
@@ -128,6 +129,57 @@ async def test_an_old_store_goes_on_watching_and_stays_whole(old: Path):
     assert len(watched.reported()) > before
     told = Cli(old)("evidence", "verify", "--json")
     assert told.json["problems"] == []
+
+
+GLUED = {
+    "paths": ["ul/li"], "lines": [], "templates": [], "places": [[0, 1, 8, 0, 0]], "orders": [], "wild": [],
+    "looks": [1, 2, 3, 4, 5], "replaced": [], "form": 3,
+}  # fmt: skip
+
+
+def _set_noise(data: Path, noise: dict[str, object]) -> None:
+    db = sqlite3.connect(data / "vedette.db")
+    assert db.execute("UPDATE watches SET mask = ?", (json.dumps(noise),)).rowcount == 1
+    db.commit()
+    db.close()
+
+
+def _form(data: Path) -> object:
+    return json.loads(str(rows(data, "SELECT mask FROM watches")[0][0]))["form"]
+
+
+async def test_what_was_learned_of_glued_words_goes_on_after_an_upgrade_without_a_report(tmp_path: Path):
+    """Noise within "Tax OfficeThere are 18 visitors" is still that noise; an edit is told once."""
+    edited_at = 100.0
+
+    def answer(url: str, hours: float) -> tuple[int, str]:
+        visitors = f"Tax Office<button>There are {int(hours * 7) % 90 + 10} visitors</button>"
+        return 200, page(visitors, "The rate is 30 %." if hours > edited_at else "The rate is 25 %.")
+
+    watched = life(tmp_path, answer, {"url": "https://a.hr/rules", "lister": "page"})
+    assert (await watched.run(seconds=60)).error is None
+    _set_noise(tmp_path, GLUED)
+    assert (await watched.run(seconds=60 * 3600)).error is None
+    assert _form(tmp_path) == 3
+    assert "OfficeThere" in str(rows(tmp_path, "SELECT mask FROM watches"))
+    before = len(watched.reported())
+    assert (await watched.run(seconds=80 * 3600)).error is None
+    assert len(watched.reported()) == before + 1
+    assert "30 %" in str(
+        rows(tmp_path, "SELECT summary FROM changes WHERE state = 'reported' ORDER BY id DESC")[0]
+    )
+
+
+async def test_what_was_learned_holds_as_it_is_where_no_words_were_glued(tmp_path: Path):
+    def answer(url: str, hours: float) -> tuple[int, str]:
+        return 200, page(f"<b>T</b>ax Office, {int(hours * 7) % 90 + 10} visitors")
+
+    watched = life(tmp_path, answer, {"url": "https://a.hr/rules", "lister": "page"})
+    assert (await watched.run(seconds=60)).error is None
+    _set_noise(tmp_path, GLUED)
+    assert (await watched.run(seconds=10 * 3600)).error is None
+    assert _form(tmp_path) == 4
+    assert "ul/li" in str(rows(tmp_path, "SELECT mask FROM watches"))
 
 
 def _moment(ms: object):

@@ -214,7 +214,7 @@ def test_noise_learned_of_an_article_that_was_cut_otherwise_is_learned_anew():
     kept = dump_noise(learned)
     assert kept is not None
     assert read_noise(kept) == learned
-    assert read_noise(kept.replace('"form":3', '"form":2')) == Noise(refuted=1, begun_at=-1)
+    assert read_noise(kept.replace('"form":4', '"form":2')) == Noise(refuted=1, begun_at=-1)
 
 
 GOODS = [

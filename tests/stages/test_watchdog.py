@@ -144,6 +144,7 @@ def test_health_has_the_fields_of_the_document(cli: Cli, stock: Stock):
     }
     assert "breaker open" in cli("health").out
     assert (cli("health").code, cli("health", "--check").code) == (0, 6)
+    assert "no engine is running on this store; `vedette run` looks at what is due" in cli("health").err
 
 
 def test_health_raises_alerts_only_when_it_is_told_to(cli: Cli, stock: Stock):

@@ -28,7 +28,7 @@ from vedette.contracts.words import ChangeId, NodeRole, Outcome, Reason, Risk, V
 from vedette.core.health.alarm import route
 from vedette.notify import templates
 from vedette.report.changes import BECAUSE, because, change_lines
-from vedette.report.notices import change_notice
+from vedette.report.notices import ROLE_WORDS, change_notice
 from vedette.report.plain import as_text
 from vedette.store.outbox import SqliteOutbox
 from vedette.telemetry.logs import Log
@@ -48,10 +48,8 @@ def mail_of(*reasons: Reason) -> str:
 
 def test_a_mail_names_reasons_that_are_reasons_and_the_words_that_show_more():
     mail = mail_of(Reason("differs_near", 0.9375), Reason("seen_twice"))
-    assert (
-        "Why you are told: its risk is HIGH; it is a page of kind NEWS_FEED; confirmed by a second look."
-        in mail
-    )
+    assert "Why you are told: its risk is HIGH; it is a page of news; confirmed by a second look." in mail
+    assert set(ROLE_WORDS) == set(NodeRole)
     assert "similarity" not in mail
     assert "as before" not in mail
     assert mail.splitlines()[0] == "HIGH changed: Price list"

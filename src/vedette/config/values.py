@@ -114,10 +114,12 @@ def parse_rate(value: object) -> float:
 
 
 def parse_sleep(value: object) -> tuple[str, ...]:
-    """One window of a day, or a list of them."""
+    """One window of a day or of the week, or a list of them."""
     windows = (value,) if isinstance(value, str) else value
     if not isinstance(windows, list | tuple) or not all(isinstance(one, str) for one in windows):
-        raise ValueError(f"{value_words(value)} is no window of a day; write for example 22:00-06:00")
+        raise ValueError(
+            f"{value_words(value)} is no window of time; write for example 22:00-06:00 or Sat-Sun"
+        )
     sleep_minutes(tuple(windows))
     return tuple(windows)
 
@@ -149,7 +151,7 @@ _FREQUENCIES = {"type": ["string", "number", "null"], "examples": [*FREQUENCIES,
 _WINDOWS = {
     "type": ["string", "array"],
     "items": {"type": "string"},
-    "examples": ["22:00-06:00", ["22:00-06:00", "12:00-13:00"]],
+    "examples": ["22:00-06:00", ["22:00-06:00", "Sat-Sun"]],
 }
 _DAYS = {"type": ["string", "null"], "examples": ["2024-01-01"]}
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_SPANS)]

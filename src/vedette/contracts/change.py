@@ -105,6 +105,9 @@ class Noise:
     row: int = 0  # visits in a row at which an edit was confirmed, when that was last done
     patience: int = 0  # how long to wait for a new draw: which of `core/change/patience.py`
     is_older: bool = False  # learned of an older form of the text: the target stays with that form
+    is_glued: bool = (
+        False  # learned when words of neighbouring elements were glued: until that makes no difference
+    )
 
     @property
     def is_restless(self) -> bool:

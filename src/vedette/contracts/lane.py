@@ -29,7 +29,7 @@ class LanePolicy:
     closed_for: timedelta = timedelta(hours=1)
     closed_most: timedelta = timedelta(hours=24)  # failed probes double `closed_for` up to this
     max_retry_after: timedelta = timedelta(hours=24)
-    sleep: tuple[str, ...] = ()  # `22:00-06:00`, UTC: nothing starts (spec 004)
+    sleep: tuple[str, ...] = ()  # `22:00-06:00`, `Sat-Sun`, UTC: nothing starts (spec 004)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from vedette.extract.fields import Unreadable, read_json, safe_xml_parser, steps
 from vedette.extract.outline import blocks_of, blocks_of_parts
 from vedette.extract.scope import INVISIBLE, fold
 from vedette.extract.stated_prices import stated_prices
+from vedette.extract.word_breaks import keep_places
 
 K = FilterKind
 MARK = "data-vedette-kept"
@@ -106,6 +107,7 @@ def misplaced(filters: PageFilters, kind: ContentClass) -> str:
 def chosen_html(tree: LexborHTMLParser, base: str, filters: PageFilters) -> FilteredLines:
     """The lines of what the steps leave of a page.  The tree is cut."""
     prices = stated_prices(tree) if any(step.kind is K.PRICE for step in filters.elements) else []
+    keep_places(tree)
     tree.strip_tags(INVISIBLE)
     try:
         kept = _Chosen(tree, prices=prices)

@@ -2,8 +2,9 @@
 
 Paths hold tags and sibling positions, never ids or classes (sites generate those): "main/div[2]/p[3]".
 The first of its kind has no number, so that a second one does not rename it.  Inline tags belong to
-their block; `<br>` starts the next run of the same block.  A row of a table is one block, "label | cell | cell", so
-that a diff says of what a value changed; a row that holds more than values is read cell by cell, each its own block.
+their block, their words together or apart as a browser shows them; `<br>` starts the next run of the same block.  A row
+of a table is one block, "label | cell | cell", so that a diff says of what a value changed; a row that holds more than
+values is read cell by cell, each its own block.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from vedette.contracts.change import Block
 from vedette.extract.article import NONE, narrow_to_article
 from vedette.extract.head import document_target
 from vedette.extract.scope import MAIN, fold, narrowed
+from vedette.extract.word_breaks import BREAK, HIDDEN, NO_EDGES, SPACE, TABLES, Styled, edges_of, styled_edges
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
@@ -96,12 +98,17 @@ def cut_to(
     return root
 
 
-def blocks_of(root: LexborNode | None, base: str, *, is_older: bool = False) -> tuple[Block, ...]:
+def blocks_of(
+    root: LexborNode | None, base: str, *, is_older: bool = False, is_glued: bool = False
+) -> tuple[Block, ...]:
     """The blocks of a part, in document order.
 
     `is_older`: as it was before articles were cut down and rows of tables were lines.
+    `is_glued`: as it was before words of neighbouring elements were told apart.
     """
-    return tuple(_Outline(base, is_older).read(root, _path_to(root, {}))) if root is not None else ()
+    if root is None:
+        return ()
+    return tuple(_Outline(base, is_older, is_older or is_glued).read(root, _path_to(root, {})))
 
 
 def blocks_of_parts(parts: Iterable[LexborNode], base: str) -> tuple[Block, ...]:
@@ -111,13 +118,16 @@ def blocks_of_parts(parts: Iterable[LexborNode], base: str) -> tuple[Block, ...]
     return tuple(islice(found, MAX_BLOCKS))
 
 
-Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block
+# Children, path, siblings so far, what follows behind them.
+Frame = tuple[Iterator[LexborNode], str, Counter[str], int]
 
 
 @dataclass(slots=True)
 class _Outline:
     base: str
     is_older: bool = False
+    is_glued: bool = False
+    styled: Styled | None = None  # not looked for yet
     blocks: list[Block] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
@@ -125,13 +135,14 @@ class _Outline:
 
     def read(self, root: LexborNode, start: str) -> list[Block]:
         """Depth first with a stack of our own: hostile depth must not end in a RecursionError."""
-        stack: list[Frame] = [(_children(root), start, Counter(), True)]
+        if self.styled is None:
+            self.styled = {} if self.is_glued else styled_edges(root)
+        stack: list[Frame] = [(_children(root), start, Counter(), BREAK)]
         while stack and len(self.blocks) < MAX_BLOCKS:
-            children, path, siblings, is_block = stack[-1]
+            children, path, siblings, behind = stack[-1]
             node = next(children, None)
             if node is None:
-                if is_block:
-                    self._flush(path)
+                self._part(behind, path)
                 stack.pop()
             elif node.is_text_node:
                 self.words.append(node.text_content or "")
@@ -143,21 +154,36 @@ class _Outline:
         tag = node.tag or ""
         if tag in BREAKS:
             self._flush(path)
-        elif tag in BLOCKS:
+        elif tag in BLOCKS and not self._is_in_line(node, tag):
             self._flush(path)
             siblings[tag] += 1
             deeper = _step(path, tag, siblings[tag]) if len(stack) < MAX_LEVELS else path
             if tag == "tr" and not self.is_older and self._row(node, deeper):
                 return
-            stack.append((_children(node), deeper, Counter(), True))
+            stack.append((_children(node), deeper, Counter(), BREAK))
         else:
             if tag == "a":
                 self._note_target(node)
-            stack.append((_children(node), path, siblings, False))
+            edges = NO_EDGES if self.is_glued else edges_of(node, tag, self.styled)
+            if edges is not HIDDEN:
+                self._part(edges.before, path)
+                stack.append((_children(node), path, siblings, edges.behind))
+
+    def _is_in_line(self, node: LexborNode, tag: str) -> bool:
+        """A block by its tag that its own style puts into the line."""
+        if not self.styled or tag in TABLES:
+            return False
+        return self.styled.get(node.mem_id, NO_EDGES).is_in_line
+
+    def _part(self, edge: int, path: str) -> None:
+        if edge == BREAK:
+            self._flush(path)
+        elif edge == SPACE:
+            self.words.append(" ")
 
     def _row(self, row: LexborNode, path: str) -> bool:
         """Reads a row of values as one line; False when it is something else and nothing was read."""
-        texts = _values(row, _cells(row))
+        texts = _values(row, _cells(row), None if self.is_glued else self.styled)
         if texts is None:
             return False
         self.words.append(_row_line(texts))
@@ -194,11 +220,12 @@ def headings_of(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
     """
     headings: dict[int, list[str]] = {}  # of a table, one per column
     found: dict[str, tuple[str, ...]] = {}
+    styled = styled_edges(tree.body) if tree.body is not None else {}
     for row in tree.css("tr")[:MAX_ROWS]:
         part = row.parent
         table = part.parent if part is not None and part.tag in _PARTS else part
         cells = _cells(row)
-        texts = _values(row, cells) if table is not None else None
+        texts = _values(row, cells, styled) if table is not None else None
         if table is None or texts is None:
             continue
         is_first = table.mem_id not in headings
@@ -229,11 +256,14 @@ def _cells(row: LexborNode) -> list[LexborNode]:
     return [cell for cell in row.iter() if cell.tag in ("td", "th")]
 
 
-def _values(row: LexborNode, cells: list[LexborNode]) -> list[str] | None:
-    """The texts of a row of values; None when it is a layout, or prose in a table."""
+def _values(row: LexborNode, cells: list[LexborNode], styled: Styled | None) -> list[str] | None:
+    """The texts of a row of values; None when it is a layout, or prose in a table.
+
+    `styled` is None: as it was before words of neighbouring elements were told apart.
+    """
     if not 2 <= len(cells) <= MAX_CELLS or row.css_first(_NOT_VALUES) is not None:
         return None
-    texts = [_cell_text(cell) for cell in cells]
+    texts = [_glued_text(cell) if styled is None else _cell_text(cell, styled) for cell in cells]
     return None if sum(map(bool, texts)) < 2 or max(map(len, texts)) > MAX_CELL else texts
 
 
@@ -242,7 +272,18 @@ def _row_line(texts: list[str]) -> str:
     return fold(CELLS.join(texts[: last + 1]))
 
 
-def _cell_text(cell: LexborNode) -> str:
+def _cell_text(cell: LexborNode, styled: Styled) -> str:
+    first = cell.first_child
+    if first is None:
+        return ""
+    if first.is_text_node and first.next is None:
+        return fold(first.text_content or "")
+    return " ".join(
+        [text for path, text in _Outline("", styled=styled).read(cell, "") if "@href" not in path]
+    )
+
+
+def _glued_text(cell: LexborNode) -> str:
     parts: list[str] = []
     for node in cell.traverse(include_text=True):
         if node.is_text_node:

@@ -51,7 +51,7 @@ class _Trees:
     parsed: LexborHTMLParser | None = None  # nobody changes it
     view: _View | None = None
     cuts: dict[bool, Cut] = field(default_factory=dict)
-    blocks: dict[tuple[str, bool], Blocks] = field(default_factory=dict)
+    blocks: dict[tuple[str, bool, bool], Blocks] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,13 +180,13 @@ class Page:
             return replace(found, unmatched=left.unmatched)
         return replace(found, keys=filtered_keys(left.blocks, self.filters))
 
-    def filtered(self, scope: str, *, is_older: bool = False) -> FilteredLines:
+    def filtered(self, scope: str, *, is_older: bool = False, is_glued: bool = False) -> FilteredLines:
         """The lines that its filters leave; why, when that is none.  Not of a PDF or office file."""
         wrong = misplaced(self.filters, self.content_class)
         if wrong:
             return FilteredLines(unmatched=wrong)
         if not self.filters.elements:
-            return filter_lines(self._unfiltered(scope, is_older=is_older), self.filters)
+            return filter_lines(self._unfiltered(scope, is_older=is_older, is_glued=is_glued), self.filters)
         try:
             left = self._chosen()
         except Unreadable as problem:
@@ -202,20 +202,23 @@ class Page:
         reads = chosen_xml if self.content_class is ContentClass.XML else chosen_json
         return reads(self.utf8, self.filters)
 
-    def blocks(self, scope: str, *, is_older: bool = False) -> Blocks:
-        """What is compared, as (structural path, text).  The slow view: asked for only when cheaper layers differ."""
-        if self.filters.reads:
-            return self.filtered(scope, is_older=is_older).blocks
-        return self._unfiltered(scope, is_older=is_older)
+    def blocks(self, scope: str, *, is_older: bool = False, is_glued: bool = False) -> Blocks:
+        """What is compared, as (structural path, text).  The slow view: asked for only when cheaper layers differ.
 
-    def _unfiltered(self, scope: str, *, is_older: bool) -> Blocks:
+        `is_older`, `is_glued`: in a form that texts had before, see `blocks_of`.
+        """
+        if self.filters.reads:
+            return self.filtered(scope, is_older=is_older, is_glued=is_glued).blocks
+        return self._unfiltered(scope, is_older=is_older, is_glued=is_glued)
+
+    def _unfiltered(self, scope: str, *, is_older: bool, is_glued: bool) -> Blocks:
         if not self.is_page:
             return () if isinstance(self.fields, Unreadable) else self.fields
-        made = self._trees.blocks
-        if (scope, is_older) not in made:
-            found = () if self.problem else self._blocks(scope, is_older)
-            made[scope, is_older] = redacted_blocks(found) if self.redacts else found
-        return made[scope, is_older]
+        made, how = self._trees.blocks, (scope, is_older, is_glued)
+        if how not in made:
+            found = () if self.problem else self._blocks(scope, is_older, is_glued)
+            made[how] = redacted_blocks(found) if self.redacts else found
+        return made[how]
 
     @cached_property
     def headings(self) -> dict[str, tuple[str, ...]]:
@@ -248,7 +251,8 @@ class Page:
             return self._trees.view
         tree = self._own_tree()
         base = base_of(tree, self.url)
-        view = _View(tree, visible(tree, in_pieces=len(self.body) > LARGE_PAGE), base)
+        text = visible(tree, in_pieces=len(self.body) > LARGE_PAGE, for_lines=True)
+        view = _View(tree, text, base)
         if len(self.body) <= KEPT_TREE:
             self._trees.view = view
         return view
@@ -261,8 +265,9 @@ class Page:
         if self.problem:
             return Extraction(content_class=self.content_class, base=self.url, problem=self.problem)
         tree = self._own_tree()
-        reading = _Reading(tree, self.url, len(self.body))
-        if Keeps.VIEW in self.keeps and len(self.body) <= KEPT_TREE:
+        keeps_view = Keeps.VIEW in self.keeps and len(self.body) <= KEPT_TREE
+        reading = _Reading(tree, self.url, len(self.body), for_lines=keeps_view)
+        if keeps_view:
             self._trees.view = _View(tree, reading.text, reading.facts.base)
             reading.tree = tree.clone()
         found, cut = reading.extraction(self.scope, self.letters[1])
@@ -276,7 +281,7 @@ class Page:
         is_whole = root is None or is_older or len(self.body) > HUGE_PAGE
         return Cut.made(root, None if is_whole or root is None else spared_parts(root))
 
-    def _blocks(self, scope: str, is_older: bool) -> Blocks:
+    def _blocks(self, scope: str, is_older: bool, is_glued: bool) -> Blocks:
         view = self._copy()
         root = view.tree.body
         if scope != ALL:
@@ -286,19 +291,19 @@ class Page:
                 del view
                 view = self._copy()
                 root = view.tree.body
-        return blocks_of(root, view.base, is_older=is_older)
+        return blocks_of(root, view.base, is_older=is_older, is_glued=is_glued)
 
 
 class _Reading:
     """The text of one page, taken from a tree that is cut on the way."""
 
-    def __init__(self, tree: LexborHTMLParser, url: str, size: int) -> None:
+    def __init__(self, tree: LexborHTMLParser, url: str, size: int, *, for_lines: bool = False) -> None:
         self.tree = tree
         self.size = size
         self.facts = read_head(tree, url)
         self.asks_password = bool(tree.tags("input")) and tree.css_matches("input[type=password]")
         self.hrefs, self.nofollow = links_of(tree)
-        self.text = visible(tree, in_pieces=size > LARGE_PAGE)
+        self.text = visible(tree, in_pieces=size > LARGE_PAGE, for_lines=for_lines)
 
     def extraction(self, scope: str, charset: str) -> tuple[Extraction, Cut]:
         facts, text = self.facts, self.text

@@ -15,6 +15,7 @@ import numpy as np
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.extract.article import prose_chars
+from vedette.extract.word_breaks import keep_places
 
 MAIN = "main"
 ALL = "all"
@@ -60,8 +61,13 @@ def tree_of(markup: bytes) -> LexborHTMLParser:
     return tree
 
 
-def visible(tree: LexborHTMLParser, *, in_pieces: bool = False) -> str:
-    """Drops from the tree what no reader sees; the text that is left, not folded yet."""
+def visible(tree: LexborHTMLParser, *, in_pieces: bool = False, for_lines: bool = False) -> str:
+    """Drops from the tree what no reader sees; the text that is left, not folded yet.
+
+    `for_lines`: an empty box stays where a picture was, because words at both sides of it are two.
+    """
+    if for_lines:
+        keep_places(tree)
     tree.strip_tags(INVISIBLE)
     root = tree.body
     if root is None:

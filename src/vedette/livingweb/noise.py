@@ -118,7 +118,7 @@ def _online(roll: Roll) -> str:
         if roll.lang == "hr"
         else ("There are", "visitors online")
     )
-    return f"<span>{words[0]} {10 + (roll.count * 7 + roll.chance.below(7)) % 900} {words[1]}</span>"
+    return f" <span>{words[0]} {10 + (roll.count * 7 + roll.chance.below(7)) % 900} {words[1]}</span>"
 
 
 KINDS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from vedette.config.alert_policies import router, watchdog_params
 from vedette.config.pace_policies import lane_policies
@@ -16,6 +17,7 @@ from vedette.report.plain import count
 from vedette.store import outbox
 from vedette.store.alerts import ack_alert, alert, alert_list
 from vedette.store.clock_repair import Ahead, heal, survey
+from vedette.store.operator import lock_holder
 from vedette.store.operator_orders import HEALED, order
 from vedette.store.outbox import WaitingNotice
 
@@ -24,6 +26,7 @@ from vedette.store.outbox import WaitingNotice
 class HealthReport:
     sources: tuple[SourceHealth, ...]
     clock: Ahead  # what a clock that stood ahead has left
+    has_engine: bool = True  # somebody looks at what is due
 
     @property
     def is_healthy(self) -> bool:
@@ -40,7 +43,9 @@ def source_health(installation: Installation, *, raises_alerts: bool = False) ->
     else:
         with installation.reading() as db:
             found = look_at_health(db, now=now, params=params.health)
-    return HealthReport(found, clock_ahead(installation))
+    is_shared = not isinstance(installation.loaded.store, Path)  # its workers hold no lock
+    has_engine = is_shared or lock_holder(installation.loaded.data) is not None
+    return HealthReport(found, clock_ahead(installation), has_engine)
 
 
 def health_report_json(found: HealthReport) -> dict[str, object]:

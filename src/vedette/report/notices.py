@@ -8,7 +8,7 @@ from datetime import datetime
 from vedette.contracts.alerts import Alert, AlertKind, ChannelName, Letter, Notice, NoticeKind
 from vedette.contracts.change import Change
 from vedette.contracts.watch import Watch
-from vedette.contracts.words import Risk
+from vedette.contracts.words import NodeRole, Risk
 from vedette.core.urls.canonical import shown
 from vedette.report.changes import because
 from vedette.report.diffs import excerpt
@@ -31,12 +31,20 @@ RISK_WORDS = {
     Risk.MEDIUM: "its risk is MEDIUM",
     Risk.LOW: "its risk is LOW",
 }
+ROLE_WORDS = {
+    NodeRole.ARCHIVE: "it is an archive",
+    NodeRole.INDEX: "it is an index of other pages",
+    NodeRole.NEWS_FEED: "it is a page of news",
+    NodeRole.REGULATION: "it is a regulation",
+    NodeRole.FORM: "it is a form",
+    NodeRole.GUIDANCE: "it is guidance",
+}
 
 
 def change_notice(change: Change, watch: Watch, *, at: datetime) -> Notice:
     """What changed, where, and why that matters."""
     compared = change.comparison
-    role = [f"it is a page of kind {watch.node_role.value}"] if watch.node_role else []
+    role = [ROLE_WORDS[watch.node_role]] if watch.node_role else []
     found = because(change)
     return Notice(
         id=f"change-{change.id}",

@@ -117,7 +117,8 @@ def _texts(rows: Sequence[Row], column: int) -> Iterator[str]:
 LEAST = 20  # columns; on a narrower screen nothing is read anyway
 MORE = "…"
 _JOINTS = re.compile(r"(?<=[/?&=\-_.])")  # where a long address is folded
-_WORDS = re.compile(r"\s+|\(?\d+(?:\.\d+)? (?:(?:d|h|min|s|ms)\b|%)\S*|\S+")  # a number keeps its unit
+# A number keeps its unit, and a count of what is left its words.
+_WORDS = re.compile(r"\s+|\(?\d+(?:\.\d+)? (?:(?:d|h|min|s|ms)\b|%)\S*|\(and \d+ more\)|\S+")
 Piece = tuple[str, str]  # style, a word or the blanks between two
 
 

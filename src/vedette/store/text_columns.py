@@ -16,7 +16,8 @@ from vedette.core.change.state import shape
 
 # Of the text that it was learned of.  1: cells of tables were lines of their own, articles were not cut down.
 # 2: one container was chosen as the article; what was learned of it is learned anew.
-OLDER, FORM = 1, 3
+# 3: words of neighbouring elements were glued where a browser shows them apart.
+OLDER, GLUED, FORM = 1, 3, 4
 LEGACY_SEEN = 8  # draws that a mask of an earlier form is worth
 _ANEW = Noise(refuted=1, begun_at=-1)
 _NONE = Noise()
@@ -55,7 +56,7 @@ def dump_noise(noise: Noise) -> str | None:
             "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],
             "replaced": noise.replaced,
             "second_looks": [noise.row, noise.patience],
-            "form": OLDER if noise.is_older else FORM,
+            "form": OLDER if noise.is_older else GLUED if noise.is_glued else FORM,
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -78,7 +79,7 @@ def _read(kept: dict[str, Any]) -> Noise:
     agreed, refuted, quick, begun_at, edited_at = kept["looks"]
     row, patience = kept.get("second_looks", (0, 0))
     form, is_learned = kept.get("form", OLDER), bool(paths or kept["orders"] or kept["wild"])
-    if form not in (OLDER, FORM) and is_learned:
+    if form not in (OLDER, GLUED, FORM) and is_learned:
         return _ANEW
     return Noise(
         lines=tuple(
@@ -98,6 +99,7 @@ def _read(kept: dict[str, Any]) -> Noise:
         row=row,
         patience=patience,
         is_older=form == OLDER and is_learned,
+        is_glued=form == GLUED and is_learned,
     )
 
 

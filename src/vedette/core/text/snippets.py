@@ -12,6 +12,7 @@ PLACES = 2  # of a text that are shown
 MOST_TERMS = 16
 _TYPED = re.compile(r'(-?)(?:"([^"]*)"?|(\S+))')
 _WORD = re.compile(r"[^\W_]+")
+_GAP = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +53,18 @@ def snippet(text: str, terms: tuple[Term, ...]) -> tuple[Part, ...]:
     plain = folded(text)
     spans = _spans(plain, wanted) if wanted else []
     if not spans:
-        return ((False, _short(text[: 2 * AROUND], 0, len(text), 2 * AROUND)),)
+        return ((False, _short(text, _to_a_word(text, 0, min(len(text), 2 * AROUND)))),)
     parts: list[Part] = []
     for start, end, inside in _windows(spans, len(text)):
-        at = start
+        at = start = _from_a_word(text, start, inside[0][0])
+        end = _to_a_word(text, inside[-1][1], end)
         parts.append((False, "… " if start > 0 and not parts else ""))
         for begin, stop in inside:
             parts += [(False, text[at:begin]), (True, text[begin:stop])]
             at = stop
         parts.append((False, text[at:end] + (" … " if end < len(text) else "")))
+    is_hit, last = parts[-1]
+    parts[-1] = (is_hit, last.rstrip(" ") if last.endswith(" … ") else last)
     return tuple((is_hit, " ".join(words.split("\n"))) for is_hit, words in parts if words)
 
 
@@ -92,8 +96,24 @@ def _windows(spans: list[tuple[int, int]], size: int) -> list[tuple[int, int, li
     return made
 
 
-def _short(part: str, start: int, size: int, most: int) -> str:
-    return " ".join(part.split("\n")) + (" …" if size > start + most else "")
+def _from_a_word(text: str, start: int, hit: int) -> int:
+    """Behind the word that a place would begin in; where it began when no word ends before the hit."""
+    if start == 0 or text[start - 1].isspace():
+        return start
+    gap = _GAP.search(text, start, hit)
+    return start if gap is None else gap.end()
+
+
+def _to_a_word(text: str, hit: int, end: int) -> int:
+    """Before the word that a place would end in."""
+    if end == len(text) or text[end].isspace():
+        return end
+    gaps = list(_GAP.finditer(text, hit, end))
+    return gaps[-1].start() if gaps else end
+
+
+def _short(text: str, end: int) -> str:
+    return " ".join(text[:end].split("\n")) + (" …" if end < len(text) else "")
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
-from vedette.contracts.change import Block, Change, ChangeKind, Comparison
+from vedette.contracts.change import Block, Change, ChangeKind, Comparison, Noise
 from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.fetch import MIB, Extraction
 from vedette.contracts.filters import NO_FILTERS, PageFilters
@@ -188,6 +188,7 @@ class Comparer:
         now = past.before if look.is_equal else look.blocks
         step = told(advance(look, past), States(past.before, now), filters, is_pending=known is not None)
         judged = judged_step(watch, states.headed(step), after.seen, after.mark, known)
+        judged = replace(judged, noise=states.learned(judged.noise))
         if judged.look_again_at is None:
             return judged
         # The second look comes when the operator wants it, or later where the page has to be given time.
@@ -245,6 +246,8 @@ class _States:
         self._text_cache = comparer.text_cache
         self._new = new
         self._is_older = watch.noise.is_older
+        self._is_glued = watch.noise.is_glued
+        self._is_moved = False  # in the form of today a state reads otherwise
         self._redacts = comparer.redacts(watch.source)
         self._filters = comparer.filters(watch)
         self._most = comparer.most_work
@@ -276,6 +279,10 @@ class _States:
     def is_unmatched(self, evidence: EvidenceId) -> bool:
         """True where the filters leave nothing of a state that is kept."""
         return bool(self._filters.reads) and self.of(evidence) == () and not self.is_long
+
+    def learned(self, noise: Noise) -> Noise:
+        """What was learned of glued words holds as it is where all states read alike today."""
+        return replace(noise, is_glued=False) if noise.is_glued and not self._is_moved else noise
 
     def keep(self, waiting: WaitingPages, before: Seen, mark: Mark) -> None:
         """Both states stay at hand for the second look."""
@@ -328,7 +335,9 @@ class _States:
     def _cut(self, page: Page) -> Blocks:
         if page.content_class in DOCUMENTS:
             return self._document(page)
-        found = page.blocks(self._scope, is_older=self._is_older)
+        found = page.blocks(self._scope, is_older=self._is_older, is_glued=self._is_glued)
+        if self._is_glued and not self._is_moved:
+            self._is_moved = found != page.blocks(self._scope)
         page.forget_fields()
         found = next((made for made in self._made.values() if made == found), found)  # held once
         self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK

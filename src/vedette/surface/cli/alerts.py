@@ -176,6 +176,8 @@ def _print_health(session: Session, found: HealthReport) -> None:
     for one in found.sources:
         if not is_healthy(one) and what_to_do(one):
             session.out.note(f"{one.id}: {what_to_do(one)}")
+    if found.sources and not found.is_healthy and not found.has_engine:
+        session.out.note("no engine is running on this store; `vedette run` looks at what is due")
     if found.clock.is_any:
         words = ahead_words(found.clock)
         session.out.note(f"{words}; `vedette doctor --heal` mends it, and so does the next run")
