@@ -15,7 +15,7 @@ from web_kit import an_installation, serving
 from vedette.contracts.change import DiffOp
 from vedette.contracts.words import Outcome
 from vedette.surface.http.diff_rows import side_by_side
-from vedette.surface.http.page_frame import CSP, HERE, NAV, safe_link
+from vedette.surface.http.page_frame import CSP, HERE, NAV, safe_link, set_value
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -237,3 +237,19 @@ def test_long_equal_parts_are_counted_not_shown():
     )
     assert [row.kind for row in rows] == ["gap", "equal", "equal", "equal", "insert", "equal"]
     assert rows[0].left == (("", "47 equal lines"),)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("14400s", "14400s (4 h)"),
+        ("30s", "30s"),
+        ("news", "news"),
+        (None, "–"),
+        (0.5, "0.5"),
+        ({"LOW": 0.5, "HIGH": 2.0}, "LOW: 0.5, HIGH: 2.0"),
+        ("9" * 30 + "s", "9" * 30 + "s"),
+    ],
+)
+def test_a_setting_is_shown_as_people_read_it(value, words):
+    assert set_value(value) == words

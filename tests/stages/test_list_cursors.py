@@ -133,3 +133,18 @@ async def test_the_first_figures_of_a_large_store_are_waited_for(tmp_path: Path,
     assert (early.status, int(early.headers["Retry-After"]) > 0) == (503, True)
     assert answer.status == 200
     assert "freshness" in asked
+
+
+async def test_the_description_of_the_api_keeps_its_numbers(tmp_path: Path):
+    stocked(tmp_path)
+    async with serving(an_installation(tmp_path)) as client:
+        described = (await client.ask("/api/v1/openapi.json")).json
+
+    def limits(value: object) -> list[object]:
+        if isinstance(value, dict):
+            own = [one for name, one in value.items() if name in ("maximum", "exclusiveMaximum")]
+            return own + [found for one in value.values() for found in limits(one)]
+        return [found for one in value for found in limits(one)] if isinstance(value, list) else []
+
+    assert 2**63 in limits(described)
+    assert {type(one) for one in limits(described)} <= {int, float}

@@ -81,9 +81,12 @@ def _documented(*codes: int) -> dict[int | str, dict[str, Any]]:
 PROBLEMS = _documented(400, 401, 403, 404, 405, 409, 413, 422, 503)
 
 
-def answer(request: Request, value: object, *, status: int = 200) -> Response:
-    """The same bytes have the same ETag; who has them already is told so.  Ids are strings: no reader rounds them."""
-    body = (dump(exact_numbers(value)) + "\n").encode("utf-8", "surrogatepass")
+def answer(request: Request, value: object, *, status: int = 200, is_schema: bool = False) -> Response:
+    """The same bytes have the same ETag; who has them already is told so.  Ids are strings: no reader rounds them.
+
+    A description of the API keeps its numbers.
+    """
+    body = (dump(value if is_schema else exact_numbers(value)) + "\n").encode("utf-8", "surrogatepass")
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"} if request.method in SAFE else {}
     if headers and tag in request.headers.get("if-none-match", ""):

@@ -139,6 +139,16 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %" if value < 0.9995 else "100 %"
 
 
+def set_value(value: object) -> str:
+    """A setting as people read it: long durations also in words, a section as its names and values."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {one}" for name, one in value.items())
+    text = "–" if value is None else str(value)
+    seconds = text[:-1] if text.endswith("s") and text[:-1].isdigit() else ""
+    is_long = 2 < len(seconds) < 10
+    return f"{text} ({span(timedelta(seconds=int(seconds)))})" if is_long else text
+
+
 def spark(values: list[float], width: int = 240, height: int = 40) -> str:
     """Points of a polyline; a flat line stands at the bottom."""
     most, last = max([*values, 1e-9]), max(1, len(values) - 1)
@@ -164,6 +174,7 @@ def _environment() -> Environment:
         "ago": ago,
         "size": size_words,
         "share": share,
+        "set_value": set_value,
         "safe_link": safe_link,
         "host_and_path": host_and_path,
         "spark": spark,

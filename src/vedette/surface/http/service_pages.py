@@ -179,7 +179,7 @@ def _add_api(app: FastAPI) -> None:
     app.openapi = described  # type: ignore[method-assign]
 
     async def schema(request: Request) -> Response:
-        return answer(request, app.openapi())
+        return answer(request, app.openapi(), is_schema=True)
 
     app.router.routes.append(Route(f"{API}/openapi.json", schema))
 
