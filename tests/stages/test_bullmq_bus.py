@@ -333,6 +333,18 @@ def test_lanes_are_called_once_until_somebody_answers(redis: OwnRedis):
     assert redis.client.keys("bull:crawl:lane-*") == []
 
 
+def test_who_takes_lanes_is_not_held_up_by_a_redis_that_hangs(mortal: OwnRedis):
+    with closing(LaneCalls(BullmqQueues(mortal.url, answer_s=0.2), SystemClock())) as calls:
+        calls.call([DueLane(LaneKey("host:a.hr"), 1, 0)])
+        mortal.hang()
+        assert calls.answer("w", 9) is None
+        mortal.wake()
+        end = time.monotonic() + patient(60)
+        while calls.answer("w", 9) is None:  # later it is asked again; the lane itself is in the store
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+
 def _waits(redis: OwnRedis, queue: str) -> int:
     return int(redis.client.llen(f"bull:{queue}:wait"))
 

@@ -14,7 +14,7 @@ from vedette.contracts.ports import Clock, JobBus
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.workers import JobCarrier
 from vedette.jobs.bullmq_bus import BullmqJobBus
-from vedette.jobs.bullmq_queues import BullmqQueues
+from vedette.jobs.bullmq_queues import SOON_S, BullmqQueues
 from vedette.jobs.lane_calls import LaneCalls
 from vedette.store.connection import StorePlace
 from vedette.store.handed_jobs import HandedJobs
@@ -35,7 +35,7 @@ def open_bus(loaded: Loaded, path: StorePlace) -> JobBus:
 
 def open_calls(loaded: Loaded, clock: Clock) -> LaneCalls | None:
     """The calls of lanes that are due; None: workers find them in the store."""
-    return None if loaded.redis is None else LaneCalls(BullmqQueues(loaded.redis), clock)
+    return None if loaded.redis is None else LaneCalls(BullmqQueues(loaded.redis, answer_s=SOON_S), clock)
 
 
 async def keep_relaying(
@@ -65,7 +65,7 @@ def carrier_of(loaded: Loaded, now: datetime) -> JobCarrier:
     if loaded.redis is None or loaded.server is None:
         return JobCarrier(name="store")
     try:
-        queues = BullmqQueues(loaded.redis)
+        queues = BullmqQueues(loaded.redis, answer_s=SOON_S)
     except ConfigError as error:
         return JobCarrier(name="bullmq", problem=str(error))
     try:

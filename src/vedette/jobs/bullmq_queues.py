@@ -29,6 +29,7 @@ PREFIX = "bull"  # BullMQ's default: programs of Node find the queues without be
 OURS = "vedette-"  # begins the tokens of our locks
 LEAST = (6, 2)  # version of Redis; BullMQ recommends it, and needs streams and LPOS
 CONNECT_S, ANSWER_S = 2.0, 5.0
+SOON_S = 1.0  # for those who have something else to do when Redis hangs
 STALLED_MS = 30_000  # how often locks that have lapsed are looked for
 MOST_STALLED = 100  # attempts are counted by the rows
 _WAITING = ("wait", "paused", "prioritized", "delayed")
@@ -60,8 +61,8 @@ class NewCall:
 class BullmqQueues:
     """One connection to Redis.  What Redis cannot do just now is a StoreWaitError; one thread at a time."""
 
-    def __init__(self, url: str, *, prefix: str = PREFIX) -> None:
-        self._client, self._package = _connect(url)
+    def __init__(self, url: str, *, answer_s: float = ANSWER_S, prefix: str = PREFIX) -> None:
+        self._client, self._package = _connect(url, answer_s)
         self._place: str = self._package.place_of(self._client)
         self._prefix = prefix
         self._commands = {
@@ -320,7 +321,7 @@ def json_value(result: object) -> object:
     return {} if result is None else result
 
 
-def _connect(url: str) -> tuple[Any, Any]:
+def _connect(url: str, answer_s: float) -> tuple[Any, Any]:
     """A client, and what is used of the packages."""
     try:
         from vedette.jobs import bullmq_package
@@ -329,7 +330,7 @@ def _connect(url: str) -> tuple[Any, Any]:
             "REDIS_URL is set, and its packages are not installed: pip install 'vedette[redis]'"
         ) from None
     try:
-        return bullmq_package.client(url, connect_s=CONNECT_S, answer_s=ANSWER_S), bullmq_package
+        return bullmq_package.client(url, connect_s=CONNECT_S, answer_s=answer_s), bullmq_package
     except ValueError:
         raise ConfigError("REDIS_URL: write redis://host:6379/0") from None
 

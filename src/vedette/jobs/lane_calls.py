@@ -19,6 +19,9 @@ from vedette.jobs.bullmq_queues import BullmqQueues, NewCall
 
 QUEUE, NAME = "crawl", "lane"
 AGAIN = timedelta(seconds=10)  # a lane that is still due is called again
+AWAY = timedelta(
+    seconds=5
+)  # a Redis that did not answer is not asked for so long: who takes lanes has leases to keep
 RULE = QueueRule(attempts=1, lease=timedelta(seconds=20))
 
 
@@ -29,6 +32,7 @@ class LaneCalls:
         self._queues = queues
         self._clock = clock
         self._since = clock.stopwatch()
+        self._asks_at = timedelta(0)
         self._called: dict[LaneKey, tuple[int, timedelta]] = {}  # token, and when
 
     def call(self, due: Sequence[DueLane]) -> int:
@@ -47,6 +51,8 @@ class LaneCalls:
 
         None: Redis does not answer.
         """
+        if self._since() < self._asks_at:
+            return None
         now = self._clock.now()
         lanes: list[LaneKey] = []
         try:
@@ -55,6 +61,7 @@ class LaneCalls:
                 lanes.append(LaneKey(str(one.delivered.data.get("lane", ""))))
                 self._queues.complete(QUEUE, one, now=now)
         except StoreWaitError:
+            self._asks_at = self._since() + AWAY
             return lanes or None
         return lanes
 
