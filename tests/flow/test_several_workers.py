@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,11 +13,12 @@ from typing import Any
 
 import pytest
 from machine import patient
-from workers_kit import GAP_S, town_world
+from workers_kit import GAP_S, CountingTown, Team, town_world, wait_for
 from workers_trial import DrillPlan, run_drill
 
 from vedette.app.crawl_worker import crawl
 from vedette.app.run import RunHooks
+from vedette.app.worker import BEAT_S
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.events import Event
@@ -192,3 +194,25 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_hurts_nobody(tmp_pa
     plan = DrillPlan(workers=3, hosts=60, seconds=80, stopped_s=50)
     summary = run_drill(tmp_path, plan, random.Random(4), tell=lambda words: None)
     assert summary["problems"] == {}
+
+
+@pytest.mark.slow
+def test_the_limit_of_all_is_shared_by_the_workers(tmp_path: Path, empty_database: PostgresAddress):
+    """Two requests a second for the whole installation, by the count of the hosts."""
+    with CountingTown(12, 4) as town:
+        team = Team(tmp_path, empty_database, town)
+        team.settings["lanes"]["all"] = {
+            "gap_min": "500ms",
+            "gap_max": "500ms",
+            "per_minute": 0,
+            "at_once": 8,
+        }
+        workers = [team.start(), team.start()]
+        wait_for(lambda: all(one.visits for one in workers), patient(120))
+        time.sleep(3 * BEAT_S)
+        before, begun = town.stats()["requests"], time.monotonic()
+        time.sleep(12)
+        asked, took = town.stats()["requests"] - before, time.monotonic() - begun
+        assert 0 < asked <= 2 * took + 2
+        assert team.stop() == [0, 0]
+        assert team.problems() == {}
