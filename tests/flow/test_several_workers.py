@@ -182,8 +182,9 @@ def test_killed_workers_lose_nothing_and_hurt_nobody(tmp_path: Path):
 def test_killed_stopped_and_cut_off_workers_lose_nothing_and_hurt_nobody(tmp_path: Path):
     """One is stopped for longer than its lease, PostgreSQL crashes twice meanwhile, Redis goes."""
     plan = DrillPlan(workers=3, hosts=12, seconds=50, kill_every_s=9, stopped_s=46, restarts=2)
-    summary = run_drill(tmp_path, plan, random.Random(), tell=lambda words: None)
-    assert summary["problems"] == {}, summary
+    seed = random.randrange(1_000_000)
+    summary = run_drill(tmp_path, plan, random.Random(seed), tell=lambda words: None)
+    assert summary["problems"] == {}, (seed, summary)
     assert summary["kills"] >= 2
     assert summary["looks acknowledged"] > 50
 
@@ -216,3 +217,12 @@ def test_the_limit_of_all_is_shared_by_the_workers(tmp_path: Path, empty_databas
         assert 0 < asked <= 2 * took + 2
         assert team.stop() == [0, 0]
         assert team.problems() == {}
+
+
+async def test_a_source_that_hunts_is_refused_beside_workers_and_the_message_says_what_to_do(
+    tmp_path: Path, postgres_store: PostgresAddress
+):
+    raw = {"sources": [{"url": "http://odd.example/", "lister": "crawl", "hunt": True}]}
+    loaded = Loaded(config=parse(raw), path=None, data=tmp_path, digest="", server=postgres_store)
+    with pytest.raises(ConfigError, match="a hunt has one engine: stop the workers and use `vedette run`"):
+        await crawl(loaded, RunHooks(on_event=lambda event: None, clock=SystemClock()), lambda run: None)
