@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
-from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, fair_share
+from vedette.contracts.lane import LanePolicy
+from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, fair_share, share_of
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,14 @@ def test_together_the_shares_cover_all_lanes():
     for workers in range(1, 9):
         for busy in range(0, 600, 7):
             assert workers * fair_share(busy, workers) >= min(busy, workers * MOST_HELD)
+
+
+def test_together_workers_do_what_the_limit_of_all_allows():
+    whole = LanePolicy(gap_min=timedelta(seconds=1), gap_max=timedelta(seconds=2), per_minute=120, at_once=32)
+    assert share_of(whole, 1) == whole
+    for workers in range(2, 33):
+        mine = share_of(whole, workers)
+        assert workers * mine.at_once <= whole.at_once
+        assert workers * mine.per_minute == pytest.approx(whole.per_minute)
+        assert (mine.gap_min, mine.gap_max) == (workers * whole.gap_min, workers * whole.gap_max)
+    assert share_of(whole, 40).at_once == 1  # none stands still

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,11 +13,12 @@ from typing import Any
 
 import pytest
 from machine import patient
-from workers_kit import GAP_S, town_world
+from workers_kit import GAP_S, CountingTown, Team, town_world, wait_for
 from workers_trial import DrillPlan, run_drill
 
 from vedette.app.crawl_worker import crawl
 from vedette.app.run import RunHooks
+from vedette.app.worker import BEAT_S
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.events import Event
@@ -180,8 +182,9 @@ def test_killed_workers_lose_nothing_and_hurt_nobody(tmp_path: Path):
 def test_killed_stopped_and_cut_off_workers_lose_nothing_and_hurt_nobody(tmp_path: Path):
     """One is stopped for longer than its lease, PostgreSQL crashes twice meanwhile, Redis goes."""
     plan = DrillPlan(workers=3, hosts=12, seconds=50, kill_every_s=9, stopped_s=46, restarts=2)
-    summary = run_drill(tmp_path, plan, random.Random(), tell=lambda words: None)
-    assert summary["problems"] == {}, summary
+    seed = random.randrange(1_000_000)
+    summary = run_drill(tmp_path, plan, random.Random(seed), tell=lambda words: None)
+    assert summary["problems"] == {}, (seed, summary)
     assert summary["kills"] >= 2
     assert summary["looks acknowledged"] > 50
 
@@ -192,3 +195,34 @@ def test_a_worker_that_was_stopped_for_longer_than_its_lease_hurts_nobody(tmp_pa
     plan = DrillPlan(workers=3, hosts=60, seconds=80, stopped_s=50)
     summary = run_drill(tmp_path, plan, random.Random(4), tell=lambda words: None)
     assert summary["problems"] == {}
+
+
+@pytest.mark.slow
+def test_the_limit_of_all_is_shared_by_the_workers(tmp_path: Path, empty_database: PostgresAddress):
+    """Two requests a second for the whole installation, by the count of the hosts."""
+    with CountingTown(12, 4) as town:
+        team = Team(tmp_path, empty_database, town)
+        team.settings["lanes"]["all"] = {
+            "gap_min": "500ms",
+            "gap_max": "500ms",
+            "per_minute": 0,
+            "at_once": 8,
+        }
+        workers = [team.start(), team.start()]
+        wait_for(lambda: all(one.visits for one in workers), patient(120))
+        time.sleep(3 * BEAT_S)
+        before, begun = town.stats()["requests"], time.monotonic()
+        time.sleep(12)
+        asked, took = town.stats()["requests"] - before, time.monotonic() - begun
+        assert 0 < asked <= 2 * took + 2
+        assert team.stop() == [0, 0]
+        assert team.problems() == {}
+
+
+async def test_a_source_that_hunts_is_refused_beside_workers_and_the_message_says_what_to_do(
+    tmp_path: Path, postgres_store: PostgresAddress
+):
+    raw = {"sources": [{"url": "http://odd.example/", "lister": "crawl", "hunt": True}]}
+    loaded = Loaded(config=parse(raw), path=None, data=tmp_path, digest="", server=postgres_store)
+    with pytest.raises(ConfigError, match="a hunt has one engine: stop the workers and use `vedette run`"):
+        await crawl(loaded, RunHooks(on_event=lambda event: None, clock=SystemClock()), lambda run: None)

@@ -116,7 +116,7 @@ class Team:
     gone: list[Process] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        (self.folder / "vedette.yaml").write_text(yaml.safe_dump(self.town.config()))
+        self.settings = self.town.config()
         self.base = [sys.executable, "-m", "vedette", "--config", f"{self.folder / 'vedette.yaml'}"]
         self.base += ["--data", f"{self.folder / 'data'}"]
         self.env = {**os.environ, "DATABASE_URL": self.server.url}
@@ -125,7 +125,8 @@ class Team:
         self.errors = self.folder / "stderr.txt"
 
     def start(self, roles: str | None = None, *, code: Path | None = None, **env: str) -> Process:
-        """`code`: another version of the program."""
+        """With the settings as they are.  `code`: another version of the program."""
+        (self.folder / "vedette.yaml").write_text(yaml.safe_dump(self.settings))
         command = [*self.base, "worker", "--roles", roles or self.roles, "--json"]
         if code is not None:
             env["PYTHONPATH"] = f"{code}"

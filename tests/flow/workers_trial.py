@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import redis
+from machine import patient
 from postgres_kit import new_database, restart, restartable_server
 from redis_kit import OwnRedis, own_redis
 from workers_kit import BACK_S, CountingTown, Process, Team, someone, wait_for
@@ -62,7 +63,7 @@ class _Trial:
     def begin(self) -> None:
         for _ in range(self.plan.workers):
             self.team.start()
-        wait_for(lambda: all(one.visits for one in self.team.alive), 120)
+        wait_for(lambda: all(one.visits for one in self.team.alive), patient(120))
         self.begun = time.monotonic()
 
     def go_on(self, restart_server: Callable[[], None], cache: OwnRedis) -> None:

@@ -27,12 +27,13 @@ from vedette.config.alert_policies import router
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError, StoreWaitError, TakenOverError, VedetteError
 from vedette.contracts.events import ProblemTold, Serving
+from vedette.contracts.lane import ALL
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.run import CrawlRun, OnEvent
-from vedette.store.connection import comes_back, connect
+from vedette.store.connection import comes_back, connect, told
 from vedette.store.migrate import newer_store
 from vedette.store.worker_rows import alive, say
 from vedette.telemetry.server_clock import ServerClock
@@ -171,7 +172,7 @@ class Worker:
         )
         while (error := await self._crawled(hooks)) is not None:
             if self._is_over.is_set() or not self._comes_back(error):
-                raise error if isinstance(error, VedetteError) else VedetteError(str(error))
+                raise _as_ours(error, self.path)
             self.hear(
                 ProblemTold(at=self.clock.now(), what=f"looks begin again when the store is back: {error}")
             )
@@ -251,9 +252,16 @@ class Worker:
             else:
                 is_begun = Role.CRAWL not in self.roles or self._run is not None
                 self.service.is_ready = is_begun and self.state is WorkerState.RUNNING
-                if self._run is not None:
-                    self._run.parts.look_budgets.divide(max(1, crawlers))
+                self._divide(max(1, crawlers))
             await asyncio.sleep(BEAT_S)
+
+    def _divide(self, crawlers: int) -> None:
+        """What the installation may do as a whole is shared by those who look."""
+        if self._run is None:
+            return
+        self._run.parts.look_budgets.divide(crawlers)
+        if ALL in self.loaded.config.lanes and self._run.parts.visits is not None:
+            self._run.parts.visits.keeper.divide_all(crawlers)
 
     def _say(self) -> int:
         """Gives how many workers look.  One that looks has its name when it has begun."""
@@ -294,6 +302,13 @@ class Worker:
         if self._duty is not None:
             figures["elected"] = float(self._duty.is_elected)
         return figures
+
+
+def _as_ours(error: BaseException, path: PostgresAddress) -> VedetteError:
+    """With what to do, where the store refused something."""
+    if isinstance(error, VedetteError):
+        return error
+    return told(error, path) if isinstance(error, sqlite3.Error) else VedetteError(str(error))
 
 
 def run_roles(worker: Worker) -> None:

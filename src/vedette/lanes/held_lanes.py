@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from vedette.contracts.lane import Go, LaneHold, LanePolicies, LaneState, Wait
+from vedette.contracts.lane import ALL, Go, LaneHold, LanePolicies, LaneState, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core.lanes import lane as rule
-from vedette.core.lanes.visit import counts_for
+from vedette.core.lanes.visit import counts_for, share_of
 from vedette.lanes.keeper import LaneKeeper, _Lane
 
 FAR = ("host:", "addr:")  # kinds of lanes that workers share by turns
@@ -96,6 +96,11 @@ class HeldLaneKeeper(LaneKeeper):
             fresh = self._opened(lane)
             known.state, known.is_new = rule.adopt(known.state, fresh.state), fresh.is_new
         self.wakes.touch(lane)
+
+    def divide_all(self, workers: int) -> None:
+        """So many workers share the limit of `all`."""
+        self.tune(ALL, share_of(self._policies.of(ALL), workers))
+        self.wakes.touch(ALL)
 
     def forget(self, lanes: Collection[LaneKey]) -> None:
         """They are no longer ours."""

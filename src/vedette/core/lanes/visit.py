@@ -6,8 +6,10 @@ it to nobody else, by a clock that nobody sets: a worker that was stopped for a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from vedette.contracts.lane import LanePolicy
 
 LEASE = timedelta(seconds=40)  # a lane whose worker was silent for so long is free; docs/adr/0060
 MARGIN = timedelta(seconds=8)  # and its worker starts nothing for so long before
@@ -52,6 +54,19 @@ def fair_share(busy: int, workers: int) -> int:
     if workers <= 1:
         return min(MOST_HELD, busy + AT_ONCE)
     return min(MOST_HELD, -(-busy // workers) + 1 + busy // (SPARE * workers))
+
+
+def share_of(policy: LanePolicy, workers: int) -> LanePolicy:
+    """What one of so many workers may do of a limit that all of them share.  No fewer than one request at once."""
+    if workers <= 1:
+        return policy
+    return replace(
+        policy,
+        at_once=max(1, policy.at_once // workers),
+        per_minute=policy.per_minute / workers,
+        gap_min=policy.gap_min * workers,
+        gap_max=policy.gap_max * workers,
+    )
 
 
 def counts_for(asked_after: timedelta) -> timedelta:

@@ -280,8 +280,8 @@ class Settler(threading.Thread):
         return others
 
     def _answer_in_time(self, claim: _Claim) -> None:
-        if self._pace.claims_s and self._answered is not None and not self._is_stopping.is_set():
-            time.sleep(max(0.0, self._pace.claims_s - self._answered().total_seconds()))
+        if self._pace.claims_s and self._answered is not None:
+            self._is_stopping.wait(max(0.0, self._pace.claims_s - self._answered().total_seconds()))
         self._patiently(partial(self._answer, claim))
         self._answered = self._clock.stopwatch()
 
