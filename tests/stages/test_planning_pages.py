@@ -9,7 +9,7 @@ import pytest
 from stocked import HOUR, NEWS, NOW, PRIVATE, RULES, a_change, stocked
 from web_kit import an_installation, serving
 
-from vedette.contracts.errors import InputError
+from vedette.contracts.errors import InputError, RefusedError
 from vedette.operations.bulk_edit import MOST, edit_watches
 from vedette.operations.due_list import due_json, due_list
 from vedette.operations.freshness_apart import FreshnessProcess, asked_what_if
@@ -168,3 +168,11 @@ async def test_chosen_watches_are_put_into_a_group_and_looked_at_together(tmp_pa
     assert "look" in {action for action, _ in stock.orders()}
     assert nameless.status == 422
     assert nameless.json["errors"][0]["field"] == "group"
+
+
+def test_a_second_what_if_is_refused_while_one_is_under_way(tmp_path: Path):
+    stocked(tmp_path)
+    busy = FreshnessProcess()
+    busy._child = object()  # type: ignore[assignment]
+    with pytest.raises(RefusedError, match="try again in a moment"):
+        busy.what_if(an_installation(tmp_path), asked_what_if(budget="1", hours="4", policy=""))

@@ -15,7 +15,7 @@ from threading import Thread
 from typing import Any, cast
 
 from vedette.config.model import Config, Loaded
-from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.errors import InputError, RefusedError, StoreError
 from vedette.contracts.ports import Clock
 from vedette.core.schedule import POLICIES
 from vedette.core.text.nearest import unknown
@@ -56,10 +56,11 @@ class FreshnessProcess:
     ) -> dict[str, object]:
         """`simulate` over the looks on record, as its JSON.
 
-        StoreError: it takes longer than a page may.  Who follows its progress can wait, and end it.
+        RefusedError: another one is under way.  StoreError: it takes longer than a page may.  Who follows its
+        progress can wait, and end it.
         """
         if self._child is not None:
-            raise StoreError("another one is being worked out; try again in a moment")
+            raise RefusedError("another one is being worked out; try again in a moment")
         patience = PATIENCE_S if progress is None else None
         return cast(dict[str, object], self._asked(installation, asked, patience, progress))
 
