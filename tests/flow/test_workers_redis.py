@@ -16,8 +16,8 @@ from vedette.contracts.sql_connection import PostgresAddress
 
 LEFT = "SELECT COUNT(*) FROM jobs WHERE state IN ('waiting', 'active')"
 DONE = "SELECT COUNT(*) FROM jobs WHERE state = 'done'"
-UNJUDGED = (
-    "SELECT COUNT(*) FROM evidence e WHERE NOT EXISTS "
+UNJUDGED = (  # what waits for another look has no job yet
+    "SELECT COUNT(*) FROM evidence e WHERE e.standing = 'content' AND NOT EXISTS "
     "(SELECT 1 FROM verdicts v WHERE v.evidence_id = e.id AND v.word IS NOT NULL)"
 )
 
