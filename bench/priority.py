@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from vedette.core.hunt import Turn, Yields, choose, prospect_of
+from vedette.core.hunt import Turn, choose
+from vedette.core.hunt_worth import Yields, prospect_of
 from vedette.core.priority.score import UrlSignals, score_url_priority
 from vedette.core.priority.score_columns import SignalColumns, score_columns
 
