@@ -36,6 +36,7 @@ OPEN_PROSPECT = "UPDATE prospects SET seed = ?, words = ? WHERE watch_id = ? AND
 CHOOSE_WATCH = (
     f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND merged_into IS NULL AND {looked_at}"
 )
+REST_WATCH = "UPDATE watches SET due_at = NULL WHERE id = ? AND depth > 0"
 END_PROSPECT = "DELETE FROM prospects WHERE watch_id = ?"
 REOPEN = insert("prospects", ["watch_id", "not_before", "place", "seed"], conflict=NOTHING)
 # Not by a page of its own place: whoever links to himself proves nothing.
@@ -93,8 +94,8 @@ DROP_FINDING = "DELETE FROM findings WHERE watch_id = ?"
 SAVE_LINKS = upsert("page_links", ["watch_id", "targets"], "watch_id")
 SAVE_BACKGROUND = upsert("backgrounds", ["id", "number", "body"], "id")
 _FACTS = (
-    "SELECT number, watch_id, place, at, digest, pull, figures FROM odd_pages WHERE number > ? "
-    "ORDER BY number LIMIT ?"
+    "SELECT o.number, o.watch_id, o.place, o.at, o.digest, o.pull, o.figures, l.targets FROM odd_pages o "
+    "LEFT JOIN page_links l ON l.watch_id = o.watch_id WHERE o.number > ? ORDER BY o.number LIMIT ?"
 )
 _FINDINGS = (
     "SELECT f.watch_id, f.number, o.url, o.place, o.source_id, f.score, f.action, f.contributions, f.weights, "
@@ -234,6 +235,7 @@ def hunt_statements(rows: HuntRows) -> Statements:
     return [
         *line_statements(rows),  # what was chosen is not pulled any more
         (CHOOSE_WATCH, [(to_ms(one.at), one.watch) for one in (*rows.chosen, *rows.revisits)]),
+        (REST_WATCH, [(watch,) for watch in rows.dropped]),
         (NEW_PROSPECT, list(rows.found)),
         (END_PROSPECT, [(watch,) for watch in rows.ended]),
         (REOPEN, [(watch, to_ms(at), place, seed) for watch, at, place, seed in rows.reopened]),
@@ -297,7 +299,7 @@ def _read_open(row: tuple[Any, ...]) -> Open:
 
 
 def _read_facts(row: tuple[Any, ...]) -> OddFacts:
-    number, watch, place, at, digest, pull, figures = row
+    number, watch, place, at, digest, pull, figures, links = row
     return OddFacts(
         number=number,
         watch=WatchId(watch),
@@ -306,6 +308,7 @@ def _read_facts(row: tuple[Any, ...]) -> OddFacts:
         digest=digest,
         pull=pull,
         page=unpack_figures(figures),
+        links=links or b"",
     )
 
 

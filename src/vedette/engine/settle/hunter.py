@@ -40,7 +40,7 @@ from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.discover.sitemap import site_of
 from vedette.engine.settle.hunt_line import CLOSED, HuntLine, ended_look
 from vedette.engine.settle.hunt_open import HuntOpen, OpenSide
-from vedette.engine.settle.odd_pages import OddPages, OddSide
+from vedette.engine.settle.odd_pages import MOST_LINKS, OddPages, OddSide
 
 AHEAD = 64  # looks ordered and not learned from at most, beside those whose lane is closed
 REFILL = AHEAD // 2  # above it nothing is chosen,
@@ -48,7 +48,6 @@ BATCH = 8  # nor before so many more were learned from: a choice reads what is o
 KNOWN_URLS = 20_000  # that are held taken apart
 ROUNDS = 20  # in which what is not open any more is passed over
 SEED, LINKED, WORD = "seed:", "link:", "word:"  # names of what is counted beside hosts and neighbourhoods
-MOST_LINKS = 300  # of a page that are kept for the graph
 REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that at any time
 
 
@@ -121,28 +120,32 @@ class Hunter:
         ours = [s for s in settlements if s.watch.source in self._options.hunting]
         lessons = self._learned(ours)
         risen = [] if self._odd is None else self._odd.risen()
-        lessons.revisits += [self._revisit(page.watch, page.url, Risk.LOW, page.at) for page in risen]
+        lessons.revisits += [
+            self._revisit(page.watch, page.url, Risk.LOW, page.at) for page in risen if page.decision.found
+        ]
         lessons.done += self._line.put_aside(self._store.stuck(by=now + CLOSED), now) if self._line else ()
         released = self._released(chosen, len(settlements), now)
         again_at = self._again_at(again_at, now)
         found = [one for s in settlements for one in s.found if one.due_at is None]
         if not (ours or found or chosen or again_at or self._new or lessons.done):
             return Hunted()
-        rows = self._rows(ours, lessons, (*lessons.pages.values(), *risen))
+        judged = lessons.pages | {page.watch: page for page in risen}
+        rows = self._rows(ours, lessons, tuple(judged.values()))
         rows = replace(
             rows,
             found=tuple((one.id, self._prospect(one.url).neighbourhood) for one in found),
             ordered=tuple(self._new),
             chosen=released,
             again_at=again_at,
+            dropped=tuple(page.watch for page in risen if not page.decision.found),
         )
         self._new, self._saved = [], self._state
         self._open.opened(lessons.opened)
         self._open.changed(watch for watch, _, _ in lessons.pulls if watch in self._open.pages)
         self._open.changed((*lessons.ended, *(one.watch for one, _ in chosen)))
-        judged = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in rows.odd)
+        scores = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in rows.odd)
         choices = (self._noted(hunt_decision(why), one.watch, now, "hunt") for one, why in chosen)
-        return Hunted(rows, (*judged, *choices))
+        return Hunted(rows, (*scores, *choices))
 
     def next(self, most: int, now: datetime) -> list[Chosen]:
         """What comes next, as things are.  Nothing is chosen."""
