@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vedette.contracts.hunt import HuntRecord
+from vedette.contracts.words import Reason
 from vedette.core.hunt_worth import Prospect, sum_of
 from vedette.core.schedule.columns import chances
 from vedette.core.urls.canonical import watch_id
@@ -31,9 +32,6 @@ class Names:
             found = self.ids[name] = len(self.all)
             self.all.append(name)
         return found
-
-    def known(self, name: str) -> str:
-        return self.all[self.ids[name]]
 
     def column(self, records: Mapping[str, HuntRecord]) -> RecordColumns:
         """What is known of each name."""
@@ -72,9 +70,10 @@ class OpenPages:
         self._seed = seed
         self._rows: dict[int, int] = {}  # by id of the watch, which is a hash of its URL
         self._free: list[int] = []
-        self._prospects: list[Prospect | None] = []
+        self._urls: list[str] = []  # "": the page was dropped
+        self._costs: dict[int, tuple[Reason, ...]] = {}  # by row, of pages whose path costs something
         self.places, self.hosts, self.seeds, self.words = Names(), Names(), Names(), Names()
-        self._host_of_place = [0]
+        self._host_of_place = np.zeros(ROOM, np.int32)
         self._place, self._seed_of = np.zeros(ROOM, np.int32), np.zeros(ROOM, np.int32)
         self._pull, self._cost, self._chance = np.zeros(ROOM), np.zeros(ROOM), np.zeros(ROOM)
         self._said: list[np.ndarray] = []  # the first words of all pages, then the second ones
@@ -102,7 +101,11 @@ class OpenPages:
         self._seed_of[rows] = [self.seeds.id(one.seed) for one in unique]
         self._say(rows, [[self.words.id(word) for word in one.words] for one in unique])
         for row, one in zip(rows.tolist(), unique, strict=True):
-            self._prospects[row] = self._as_kept(one)
+            self._urls[row] = one.url
+            if one.costs:
+                self._costs[row] = one.costs
+            else:
+                self._costs.pop(row, None)
 
     def drop(self, watches: Iterable[int]) -> None:
         """These are not open any more."""
@@ -110,7 +113,7 @@ class OpenPages:
             row = self._rows.pop(watch, None)
             if row is None:
                 continue
-            self._prospects[row] = None
+            self._urls[row] = ""
             self._place[row] = 0
             for column in self._said:
                 column[row] = 0
@@ -119,7 +122,7 @@ class OpenPages:
     @property
     def many(self) -> int:
         """Rows, also those of pages that were dropped: these have place 0."""
-        return len(self._prospects)
+        return len(self._urls)
 
     @property
     def place(self) -> np.ndarray:
@@ -142,13 +145,22 @@ class OpenPages:
         return found
 
     def host_of_places(self) -> np.ndarray:
-        return np.array(self._host_of_place, np.int32)
+        return self._host_of_place[: len(self.places)]
 
     def prospect(self, row: int) -> Prospect:
-        found = self._prospects[row]
-        if found is None:
+        """The page as it was put."""
+        if not self._urls[row]:
             raise LookupError(f"row {row} was dropped")
-        return found
+        place = int(self._place[row])
+        return Prospect(
+            self._urls[row],
+            self.hosts.all[self._host_of_place[place]],
+            self.places.all[place],
+            self._costs.get(row, ()),
+            self.seeds.all[self._seed_of[row]],
+            float(self._pull[row]),
+            tuple(self.words.all[column[row]] for column in self._said if column[row]),
+        )
 
     def rows_of(self, place: int) -> np.ndarray:
         return np.flatnonzero(self.place == place)
@@ -168,8 +180,8 @@ class OpenPages:
         if self._free:
             row = self._free.pop()
         else:
-            row = len(self._prospects)
-            self._prospects.append(None)
+            row = len(self._urls)
+            self._urls.append("")
             if row == len(self._place):
                 self._grow()
         self._rows[watch] = row
@@ -178,7 +190,8 @@ class OpenPages:
     def _numbered(self, one: Prospect) -> int:
         place, host = self.places.id(one.neighbourhood), self.hosts.id(one.host)
         if place == len(self._host_of_place):
-            self._host_of_place.append(host)
+            self._host_of_place = _twice(self._host_of_place)
+        self._host_of_place[place] = host
         return place
 
     def _say(self, rows: np.ndarray, words: Sequence[Sequence[int]]) -> None:
@@ -186,12 +199,6 @@ class OpenPages:
             self._said.append(np.zeros(len(self._place), np.int32))
         for at, column in enumerate(self._said):
             column[rows] = [said[at] if at < len(said) else 0 for said in words]
-
-    def _as_kept(self, one: Prospect) -> Prospect:
-        """One string for a name, however many pages have it."""
-        host, place = self.hosts.known(one.host), self.places.known(one.neighbourhood)
-        words = tuple(self.words.known(word) for word in one.words)
-        return Prospect(one.url, host, place, one.costs, self.seeds.known(one.seed), one.pull, words)
 
     def _grow(self) -> None:
         self._place, self._seed_of = _twice(self._place), _twice(self._seed_of)
