@@ -105,7 +105,10 @@ class _Search:
             int, list[int]
         ] = {}  # of neighbourhoods that something was taken from, the best last
         values = {True: self._worth.novelty(), False: self._worth.gains()}
-        self._waits = {is_new: _in_order(self._worth, value) for is_new, value in values.items()}
+        orders = {is_new: _Order(self._worth, value) for is_new, value in values.items()}
+        self._likely = {place for order in orders.values() for place in order.likely()}
+        self._rows: dict[int, list[int]] | None = None  # of likely neighbourhoods
+        self._waits = {is_new: iter(order) for is_new, order in orders.items()}
         self._next = {is_new: next(rest, None) for is_new, rest in self._waits.items()}
         self._heaps: dict[bool, list[tuple[float, float, str, int]]] = {True: [], False: []}
 
@@ -140,12 +143,18 @@ class _Search:
 
     def _taken(self, place: int, is_new: bool, figures: HuntFigures, reasons: tuple[Reason, ...]) -> Chosen:
         if place not in self._queues:
-            self._queues[place] = self._worth.queue(place)
+            self._queues[place] = self._worth.ordered(self._rows_of(place))
         row = self._queues[place].pop()
         prospect = self._pages.prospect(row)
         self._room[prospect.host] = self._room_at(prospect.host) - 1
         self._waiting.update((prospect.host, prospect.neighbourhood))
         return Chosen(prospect, is_new, figures, reasons)
+
+    def _rows_of(self, place: int) -> list[int]:
+        """Those of all likely neighbourhoods are looked up at once."""
+        if self._rows is None:
+            self._rows = self._pages.rows_of(self._likely)
+        return self._rows[place] if place in self._rows else self._pages.rows_of([place])[place]
 
     def _is_done(self, place: int, is_new: bool) -> bool:
         """Nothing of this place can be chosen any more."""
@@ -216,11 +225,11 @@ class _Worth:
         found: np.ndarray = self._pages.chance[self._heads[self.live]]
         return found
 
-    def queue(self, place: int) -> list[int]:
-        """All pages of a neighbourhood, the best last."""
-        rows = self._pages.rows_of(place)
-        found: list[int] = rows[np.lexsort((rows, self._pages.chance[rows], self._own[rows]))].tolist()
-        return found
+    def ordered(self, found: list[int]) -> list[int]:
+        """Pages of one neighbourhood, the best last."""
+        rows = np.array(found)
+        ranked: list[int] = rows[np.lexsort((rows, self._pages.chance[rows], self._own[rows]))].tolist()
+        return ranked
 
     def novelty(self) -> np.ndarray:
         live, host = self.live, self._host[self.live]
@@ -286,14 +295,23 @@ def _part(records: RecordColumns, at: np.ndarray) -> RecordColumns:
     return RecordColumns(records.looks[at], records.found[at], records.errors[at])
 
 
-def _in_order(worth: _Worth, values: np.ndarray) -> Iterator[tuple[float, int]]:
+class _Order:
     """Neighbourhoods with what they are worth, chance included, the best first."""
-    keys = np.round(values, DECIMALS) - CHANCE * worth.ties()
-    at = np.flatnonzero(keys > -np.inf)
-    rest = np.empty(0, np.int64)
-    if len(at) > FIRST:
-        split = np.argpartition(-keys[at], FIRST)
-        at, rest = at[split[:FIRST]], at[split[FIRST:]]
-    for part in (at, rest):
-        for one in part[np.argsort(-keys[part], kind="stable")].tolist():
-            yield float(keys[one]), int(worth.live[one])
+
+    def __init__(self, worth: _Worth, values: np.ndarray) -> None:
+        self._live = worth.live
+        self._keys = np.round(values, DECIMALS) - CHANCE * worth.ties()
+        at = np.flatnonzero(self._keys > -np.inf)
+        self._parts = [at]
+        if len(at) > FIRST:
+            split = np.argpartition(-self._keys[at], FIRST)
+            self._parts = [at[split[:FIRST]], at[split[FIRST:]]]
+
+    def __iter__(self) -> Iterator[tuple[float, int]]:
+        for part in self._parts:
+            for one in part[np.argsort(-self._keys[part], kind="stable")].tolist():
+                yield float(self._keys[one]), int(self._live[one])
+
+    def likely(self) -> list[int]:
+        found: list[int] = self._live[self._parts[0]].tolist()
+        return found

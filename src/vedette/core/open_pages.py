@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,8 @@ class Names:
         found = np.zeros((3, len(self.all)))
         at = [self.ids.get(name, 0) for name in records]
         if at:
-            found[:, at] = np.array(list(records.values()), np.float64).T
+            figures = np.fromiter(chain.from_iterable(records.values()), np.float64, 3 * len(at))
+            found[:, at] = figures.reshape(-1, 3).T
             found[:, 0] = 0.0
         return RecordColumns(*found)
 
@@ -162,8 +164,15 @@ class OpenPages:
             tuple(self.words.all[column[row]] for column in self._said if column[row]),
         )
 
-    def rows_of(self, place: int) -> np.ndarray:
-        return np.flatnonzero(self.place == place)
+    def rows_of(self, places: Iterable[int]) -> dict[int, list[int]]:
+        """Rows by neighbourhood, of these."""
+        found: dict[int, list[int]] = {place: [] for place in places}
+        is_wanted = np.zeros(len(self.places), bool)
+        is_wanted[list(found)] = True
+        rows = np.flatnonzero(is_wanted[self.place])
+        for row, place in zip(rows.tolist(), self._place[rows].tolist(), strict=True):
+            found[place].append(row)
+        return found
 
     def summed(self, lifts: np.ndarray) -> np.ndarray:
         """For each page the sum over its words, one word after the other."""
