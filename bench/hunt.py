@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,11 +33,16 @@ from odd_measures import auc, single_features
 from watching import Watched, clock_of
 
 from vedette.config.model import Loaded, parse
+from vedette.contracts.oddness import Family, Triage
+from vedette.core.oddness.odd_score import DEFAULT, configured
+from vedette.engine.settle.odd_pages import judged_again
 from vedette.livingweb import LivingWeb, OddPlan, OddWorld, Ports
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.odd import decoys_for
 from vedette.operations import hunt as operations
 from vedette.operations.installation import Installation
+from vedette.store.connection import connect
+from vedette.store.hunt_rows import HuntReader
 
 PORT = 8477  # stands in the addresses: the same in every run
 DAYS = 14
@@ -63,6 +69,10 @@ class Hunted:
     error: str
     cpu: float
     values: dict[str, dict[str, float]] = field(default_factory=dict)  # of each feature of each page judged
+    without: dict[str, list[Finding]] = field(
+        default_factory=dict
+    )  # by family: findings if it were switched off
+    judging: float = 0.0  # CPU milliseconds per page for features and score, judging again included
 
 
 async def main() -> int:
@@ -84,6 +94,8 @@ async def main() -> int:
         **ranked(hunted.findings, odd, known),
         **alone(hunted.values, odd),
         **(naive(world) if options.alone else {}),
+        "judging_ms_per_page": round(hunted.judging, 2),
+        "precision_50_without": {name: _precision(rows[:50], odd) for name, rows in hunted.without.items()},
     }  # fmt: skip
     _table(result)
     print(json.dumps(result, ensure_ascii=False))
@@ -108,6 +120,7 @@ async def run_hunt(world: OddWorld, data: Path, options: argparse.Namespace) -> 
             )
         )
     loaded = Loaded(config=config, path=None, data=data, digest="flow")
+    without, judging = families_off(watched) if options.families else ({}, 0.0)
     return Hunted(
         looked=looked,
         findings=findings_of(Installation(loaded=loaded, clock=clock)),
@@ -119,7 +132,24 @@ async def run_hunt(world: OddWorld, data: Path, options: argparse.Namespace) -> 
             url: {name: value for name, _, _, value, _, _ in json.loads(features)}
             for url, features in watched.rows("SELECT url, features FROM odd_pages")
         },
+        without=without,
+        judging=judging,
     )
+
+
+def families_off(watched: Watched) -> tuple[dict[str, list[Finding]], float]:
+    """The pages of this run judged again with each family switched off, and what judging costs."""
+    urls = dict(watched.rows("SELECT watch_id, url FROM odd_pages"))
+    with closing(connect(watched.data / "vedette.db", read_only=True)) as db:
+        rows = HuntReader(db).facts(0, -1)
+    found, began = {}, time.process_time()
+    for family in Family:
+        weights = configured(DEFAULT, Triage(without=(family.value,)))
+        kept = [(facts, one) for facts, _, one in judged_again(rows, weights) if one.found]
+        ranked = sorted(kept, key=lambda pair: (-pair[1].score, urls[pair[0].watch]))
+        found[family.value] = [Finding(urls[facts.watch], one.score) for facts, one in ranked]
+    spent = time.process_time() - began
+    return found, spent / max(1, len(rows) * len(Family)) * 1e3
 
 
 def _config(world: OddWorld, web: LivingWeb, options: argparse.Namespace) -> dict[str, Any]:
@@ -273,6 +303,9 @@ def _table(result: Mapping[str, Any]) -> None:
         f"{result['decoys_50']} in the first 50, {result['requests_per_look']} requests per look, "
         f"best single feature {result['best_single_auc'] or 'not measured'}"
     )
+    if result["precision_50_without"]:
+        print(f"precision@50 without a family: {result['precision_50_without']}")
+        print(f"features and score: {result['judging_ms_per_page']} ms of CPU per page")
 
 
 def _plan(options: argparse.Namespace) -> OddPlan:
@@ -304,6 +337,7 @@ def _options() -> argparse.Namespace:
         help="kinds of odd pages to plant, separated by commas; all of them if empty",
     )
     parser.add_argument("--alone", action="store_true", help="the AUC of naive features over the whole world")
+    parser.add_argument("--families", action="store_true", help="judge the pages again without each family")
     parser.add_argument("--keep", default="", metavar="FOLDER", help="where the store of the run stays")
     return parser.parse_args()
 

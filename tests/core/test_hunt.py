@@ -14,17 +14,8 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.hunt import HuntRecord
 from vedette.core.evidence.hunt_ledger import hunt_decision
 from vedette.core.evidence.ledger import InForce, adds_up, difference
-from vedette.core.hunt import (
-    HuntParams,
-    Prospect,
-    Turn,
-    Yields,
-    choose,
-    prospect_of,
-    room_of,
-    said_by,
-    weigh,
-)
+from vedette.core.hunt import Turn, choose
+from vedette.core.hunt_worth import HuntParams, Prospect, Yields, prospect_of, room_of, said_by, weigh
 from vedette.core.urls.link_words import path_words, said_links
 
 SEEDS = (1, 2, 3, 4, 5)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -297,3 +298,37 @@ def test_numbers_are_no_rare_words():
     numbers = " ".join(str(n) for n in range(1000, 1200))
     one, other = (facts(n, ("<p>", f"the price of water {text}")).page for n, text in ((1, ""), (2, numbers)))
     assert one.words == other.words
+
+
+def lived(count: int, links: dict[int, list[int]]) -> dict[int, list[float]]:
+    """Scores of each page, one for each time that it was judged.  Page 60 is odd, others are as `links` says."""
+    known: dict[int, OddFacts] = {}
+    judge = OddJudge(DEFAULT, recall=lambda watch: known.get(watch))
+    scores: dict[int, list[float]] = {}
+    for n in range(1, count):
+        page = odd(n) if n % 60 == 0 else plain(n)
+        known[n] = replace(facts(n, page), links=np.array(links.get(n, []), "<i8").tobytes())
+        scores[n] = [judge.judge(known[n])[1].score]
+        for again in judge.again:
+            scores[again.watch].append(again.decision.score)
+    return scores
+
+
+def test_a_finding_is_judged_again_by_what_the_crawl_knows_later():
+    scores = lived(400, {})
+    assert len(scores[60]) > 1
+    assert all(len(found) == 1 for n, found in scores.items() if n % 60)
+    assert scores[60][-1] != scores[60][0]
+
+
+def test_finds_that_link_to_each_other_are_worth_more_once_both_are_seen():
+    alone, linked = lived(400, {}), lived(400, {180: [60], 240: [60]})
+    assert linked[60][0] == alone[60][0]  # at its look nobody knew
+    assert linked[60][-1] > alone[60][-1] + 3.0
+
+
+def test_whoever_links_to_himself_is_worth_no_more():
+    background = Background(len(FEATURES))
+    background.pull([7], place=1, found=0.6)
+    assert background.pull_of(7, place=1) == 0.0
+    assert background.pull_of(7, place=2) == 0.6

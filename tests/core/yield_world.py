@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vedette.core.hunt import HuntParams, Prospect, Turn, Yields, choose, prospect_of
+from vedette.core.hunt import Turn, choose
+from vedette.core.hunt_worth import HuntParams, Prospect, Yields, prospect_of
 from vedette.core.schedule.columns import chances
 
 HOSTS, LOOKS, BATCH = 80, 800, 40

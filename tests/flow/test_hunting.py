@@ -143,17 +143,6 @@ async def test_looks_per_day_bound_the_hunt_over_restarts(tmp_path):
     assert all(sum(t <= x < t + 24 for x in times) <= 48 for t in times)
 
 
-async def test_places_that_are_forgotten_are_read_again(tmp_path, monkeypatch):
-    from vedette.engine.settle import hunter
-
-    whole, forgetful = (hunting(tmp_path / name, looks_per_day=120) for name in ("whole", "forgetful"))
-    await whole.run(seconds=4 * 3600.0)
-    monkeypatch.setattr(hunter, "KNOWN_PLACES", 3)
-    await forgetful.run(seconds=4 * 3600.0)
-    query = "SELECT * FROM yields ORDER BY place"
-    assert forgetful.rows(query) == whole.rows(query)
-
-
 async def test_a_restart_goes_on_as_if_there_had_been_none(tmp_path):
     whole, parts = (hunting(tmp_path / name, looks_per_day=120) for name in ("whole", "parts"))
     await whole.run(seconds=12 * 3600.0)

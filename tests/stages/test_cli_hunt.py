@@ -16,7 +16,7 @@ from vedette.config.rules import hunt_params
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState, OrderedLook
 from vedette.contracts.words import SourceId
-from vedette.core.hunt import HuntParams
+from vedette.core.hunt_worth import HuntParams
 from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.operator import operating, pause_source, remove_source, resume_source

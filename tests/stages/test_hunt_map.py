@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from browser_kit import needs_chromium
 from cli_call import Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from stocked import blank
 
 from vedette.contracts.findings import Claim, FindingCluster, HostMap, MapPlace, OddCard, PageReport, Quote
@@ -24,6 +26,7 @@ from vedette.core.findings.map_layout import GAP, HEIGHT, WIDTH, MapLinks, layou
 from vedette.fetch.browser import find_browser
 from vedette.report.host_map import drawn, host_map_svg
 from vedette.report.map_page import map_page
+from vedette.report.map_picture import SCALE, host_map_png
 
 EVIL = '</script><script>window.owned=1</script><img src=x onerror="window.owned=1">'
 
@@ -70,6 +73,20 @@ def test_a_large_map_is_small_and_the_same_for_the_same_hunt():
     assert len(svg.encode()) <= 1_500_000
     assert host_map_svg(big(1, 60, 300)) == host_map_svg(big(1, 60, 300)) != host_map_svg(big(2, 60, 300))
     assert not re.search(r"(href|src|url\()", svg)
+
+
+def test_the_picture_shows_every_finding_in_its_colour_where_the_svg_has_it():
+    shown = big(3, 40, 120)
+    data = host_map_png(shown)
+    assert data == host_map_png(shown)
+    image = Image.open(io.BytesIO(data)).convert("RGB")
+    assert image.size == (int(WIDTH * SCALE), int(HEIGHT * SCALE))
+    given = drawn(shown)
+    sea = image.getpixel((2, 2))
+    hidden = {node for node, _, _ in given.labels}
+    for n, ((x, y, _), place) in enumerate(zip(given.spots, shown.places, strict=True)):
+        if place.score and n not in hidden:
+            assert image.getpixel((int(x * SCALE), int(y * SCALE))) != sea
 
 
 @settings(max_examples=25)
@@ -196,5 +213,5 @@ def test_a_map_needs_a_hunt_and_a_name_that_says_what_it_is(tmp_path: Path):
     assert "nothing was hunted yet" in told.err
     told = cli("hunt", "map", "--out", str(tmp_path / "map.gif"))
     assert told.code == 2
-    assert ".svg or .html" in told.err
+    assert ".svg, .html or .png" in told.err
     assert not list(tmp_path.glob("map.*"))

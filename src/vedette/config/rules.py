@@ -22,7 +22,7 @@ from vedette.config.values import file_digest
 from vedette.contracts.oddness import Triage
 from vedette.contracts.words import LaneKey, SourceId
 from vedette.core.evidence.ledger import InForce
-from vedette.core.hunt import HuntParams
+from vedette.core.hunt_worth import HuntParams
 from vedette.core.lanes.lane import starts_per_day
 from vedette.core.oddness.odd_score import DEFAULT, configured, read_weights
 from vedette.core.oddness.triage import Revisits

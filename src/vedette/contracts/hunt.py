@@ -132,6 +132,7 @@ class HuntRows:
     again_at: datetime | None = None  # there is more to choose then; None: after the next look
     rests: tuple[Rest, ...] = ()
     revisits: tuple[DueNow, ...] = ()  # findings among what was settled before
+    dropped: tuple[WatchId, ...] = ()  # findings no more: they are not looked at again
     # Failed: open again from then on.  With neighbourhood and seed.
     reopened: tuple[tuple[WatchId, datetime, str, SourceId], ...] = ()
     pulls: tuple[tuple[WatchId, float, str], ...] = ()  # open pages that a find of this other place links to

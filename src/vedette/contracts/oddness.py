@@ -165,6 +165,7 @@ class OddFacts:
     digest: bytes
     pull: float
     page: PageFigures
+    links: bytes = b""  # watches that it links to: int64, little-endian
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

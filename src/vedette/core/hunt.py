@@ -1,20 +1,10 @@
 """Where the hunt looks next: new places for a stated share of the looks, those that gave most for the rest (spec 004).
 
-A *place* is a registrable domain: a farm of made-up subdomains is one.  A *neighbourhood* is a part of it: a host and
-the first folder of the path (`example.org/~ana`).  What a look *found* is a number from 0 to 1, the oddness of a page
-that triage kept, 0 of any other; an error found nothing.
+What a look is worth stands in `hunt_worth.py`.  Of each neighbourhood the best page is weighed: what a find links to,
+then what its link says, then a plain path, then chance.  All neighbourhoods are weighed at once, in columns; the best
+of them again one by one, with their reasons.
 
-- `share` of the looks go to what is new, while anything is: hosts that were never looked at first, then
-  neighbourhoods, then whatever was looked at least.
-- The others go by yield, a bandit: the mean find of the neighbourhood, leaning on its host's, that on its seed's and
-  that on the whole's while looks are few, and more the less is known (an upper confidence bound).  What a find links
-  to is worth what such pages were worth so far.  The words of a link and of the path that it leads to count by what
-  looks by such words found before.
-- A deep or repeating path costs points in both.
-- A host has a budget, of which a page takes one unit and an error several: who struggles is left alone soon.
-  And only a few looks wait there at a time: what they find may change our mind.
-
-Pure: `choose` changes nothing, `Yields.note` counts, chance is a hash.  The engine's lanes still say when.
+Pure: `choose` changes nothing, chance is a hash.  The engine's lanes still say when.
 """
 
 from __future__ import annotations
@@ -22,119 +12,33 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.hunt import HuntRecord
 from vedette.contracts.words import Reason
-from vedette.core.schedule.columns import chances
-from vedette.core.urls.canonical import host_of, watch_id
-from vedette.core.urls.link_words import path_words
-from vedette.core.urls.url_shape import shape_of
+from vedette.core.hunt_worth import (
+    DEFAULT,
+    NEW_HOST,
+    NEW_NEIGHBOURHOOD,
+    NOTHING,
+    HuntFigures,
+    HuntParams,
+    Prospect,
+    Yields,
+    mean_of,
+    room_of,
+    sum_of,
+    weigh,
+)
+from vedette.core.open_pages import OpenPages, RecordColumns
 
-# Points of a first look; half of them for the second, a third for the third, and so on.
-NEW_HOST, NEW_NEIGHBOURHOOD = 60.0, 40.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HuntParams:
-    """The knobs.  A sweep over seeds 100 to 105 of the yield world left the defaults as they were; tests use others."""
-
-    share: float = 0.15  # of all looks, for what is new
-    known_after: int = 3  # looks after which a neighbourhood is no longer new
-    prior_yield: float = 0.05  # what is expected of a place before anything was looked at
-    prior_looks: float = 4.0  # how much the larger place weighs in the belief about a smaller one
-    daring: float = 0.5  # standard deviations that what is not known well is given for free
-    host_budget: float = 200.0  # units that one host may cost
-    error_cost: float = 5.0  # units of an error; a page costs one
-    at_host: int = 2  # looks that were chosen at one host and have not ended
-    deep_after: int = 4  # parts of a path that cost nothing
-    depth_cost: float = 3.0  # points for each further part
-    repeat_cost: float = 40.0  # points when parts of the path repeat
-    follow: float = 0.8  # of what pages that a find links to gave so far, for the next of them
-    word_looks: float = 10.0  # how much the mean of everything weighs in the belief about a word of links
-    trust: float = 0.5  # in the words of a link together: they do not speak independently
-    most_lift: float = 3.0  # by which they can change the odds, as a logarithm
-    seed: int = 0  # of the chance that orders equals
-
-    def __post_init__(self) -> None:
-        for name, least, most in _BOUNDS:
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise InputError(f"hunt.{name} is {value!r}; it must be from {least:g} to {most:g}")
-
-
-_BOUNDS = (
-    ("share", 0, 1), ("known_after", 1, math.inf), ("prior_yield", 0, 1), ("prior_looks", 1e-6, math.inf),
-    ("daring", 0, math.inf), ("host_budget", 0, math.inf), ("error_cost", 1, math.inf), ("at_host", 1, math.inf),
-    ("follow", 0, 1), ("word_looks", 1e-6, math.inf), ("trust", 0, math.inf), ("most_lift", 0, 20),
-    ("deep_after", 0, math.inf), ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
-)  # fmt: skip
-DEFAULT = HuntParams()
-NOTHING = HuntRecord()
-
-
-@dataclass(frozen=True, slots=True)
-class Prospect:
-    """A URL that may be looked at, taken apart once."""
-
-    url: str
-    host: str  # or the registrable domain that hosts are counted by
-    neighbourhood: str
-    costs: tuple[Reason, ...] = ()  # of its path, points below zero
-    seed: str = ""  # the source whose crawl came by it
-    pull: float = 0.0  # the oddness of the best page that links to it, 0 to 1
-    words: tuple[str, ...] = ()  # of the link that led to it and of its path
-
-
-@dataclass(slots=True)
-class Yields:
-    """What all looks came to, by host, neighbourhood, seed and word of a link.  Changes only in `note`."""
-
-    whole: HuntRecord = NOTHING
-    hosts: dict[str, HuntRecord] = field(default_factory=dict)
-    neighbourhoods: dict[str, HuntRecord] = field(default_factory=dict)
-    seeds: dict[str, HuntRecord] = field(default_factory=dict)
-    linked: HuntRecord = NOTHING  # looks at pages that a find links to
-    words: dict[str, HuntRecord] = field(default_factory=dict)
-
-    def note(self, prospect: Prospect, found: float | None) -> None:
-        """One look ended.  `found` from 0 to 1; None: an error, nothing came back."""
-        if found is not None and not 0.0 <= found <= 1.0:
-            raise InputError(f"found is {found!r}; it must be from 0 to 1, or None after an error")
-        self.whole = _with(self.whole, found)
-        if prospect.pull:
-            self.linked = _with(self.linked, found)
-        for places, name in (
-            (self.hosts, prospect.host),
-            (self.neighbourhoods, prospect.neighbourhood),
-            (self.seeds, prospect.seed),
-        ):
-            places[name] = _with(places.get(name, NOTHING), found)
-        for word in prospect.words:
-            self.words[word] = _with(self.words.get(word, NOTHING), found)
-
-    def of_words(self, words: Iterable[str]) -> tuple[tuple[str, HuntRecord], ...]:
-        """What looks that such a link led to came to, where there were any."""
-        return tuple((word, self.words[word]) for word in words if word in self.words)
-
-
-@dataclass(frozen=True, slots=True)
-class HuntFigures:
-    """What is known of a place when a look at it is weighed."""
-
-    whole: HuntRecord
-    at_host: HuntRecord
-    here: HuntRecord
-    waiting_at_host: int = 0  # looks that were chosen and have not ended
-    waiting_here: int = 0
-    of_seed: HuntRecord = NOTHING
-    linked: HuntRecord = NOTHING
-    pull: float = 0.0
-    words: tuple[tuple[str, HuntRecord], ...] = ()  # of its link, and what looks by such links came to
+FIRST = 1024  # neighbourhoods that are put in order at first; the others only when these are used up
+DECIMALS = 9  # values that differ by less are equal, and chance orders them
+CHANCE = 0.9 * 10.0**-DECIMALS  # what chance counts beside a value
+NOISE = 1e-12  # by which a value in columns may differ from the one that is added up
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +52,7 @@ class Chosen:
 
     @property
     def value(self) -> float:
-        return _sum(self.reasons)
+        return sum_of(self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +66,7 @@ class Turn:
 
 
 def choose(
-    prospects: Iterable[Prospect],
+    prospects: OpenPages | Iterable[Prospect],
     yields: Yields,
     most: int,
     *,
@@ -172,7 +76,8 @@ def choose(
     """The next looks, at most `most`, in the order to take them.  A URL that is given twice counts once."""
     if most < 0 or turn.number < 0:
         raise InputError(f"most is {most} and turn is {turn.number}; both must be from 0 up")
-    search = _Search(prospects, yields, turn.waiting, params)
+    pages = prospects if isinstance(prospects, OpenPages) else OpenPages(prospects, seed=params.seed)
+    search = _Search(pages, yields, turn.waiting, params)
     chosen: list[Chosen] = []
     for n in range(turn.number, turn.number + most):
         is_turn_of_new = math.floor((n + 1) * params.share) > math.floor(n * params.share)
@@ -183,161 +88,99 @@ def choose(
     return chosen
 
 
-def prospect_of(url: str, params: HuntParams = DEFAULT, *, place: str = "") -> Prospect:
-    """Takes a canonical URL apart.  `place`: its registrable domain, where hosts are counted by that."""
-    host = host_of(url)
-    shape = shape_of(url)
-    folder, mark, _ = shape.path.partition("/")[2].partition("/")
-    costs = []
-    if shape.depth > params.deep_after:
-        costs.append(Reason("deep_path", params.depth_cost * (params.deep_after - shape.depth)))
-    if shape.is_repeating:
-        costs.append(Reason("repeating_path", -params.repeat_cost))
-    neighbourhood = f"{host}/{folder if mark else ''}"
-    return Prospect(url, place or host, neighbourhood, tuple(costs), words=path_words(url))
-
-
-def weigh(
-    prospect: Prospect, figures: HuntFigures, *, is_new: bool, params: HuntParams = DEFAULT
-) -> tuple[Reason, ...]:
-    """What a look is worth, point by point: as something new, or for what it may find."""
-    own = _novelty(prospect, figures) if is_new else _yield(figures, params)
-    return (*own, *prospect.costs)
-
-
-def room_of(record: HuntRecord, params: HuntParams = DEFAULT) -> int:
-    """Pages that a host may still be asked for.  An error takes the room of several."""
-    spent = (record.looks - record.errors) + params.error_cost * record.errors
-    return max(0, math.floor(params.host_budget - spent))
-
-
-def _novelty(prospect: Prospect, figures: HuntFigures) -> tuple[Reason, ...]:
-    at_host = figures.at_host.looks + figures.waiting_at_host
-    here = figures.here.looks + figures.waiting_here
-    return (
-        Reason("new_host", NEW_HOST / (1 + at_host), f"{at_host} looks at {prospect.host}"),
-        Reason(
-            "new_neighbourhood", NEW_NEIGHBOURHOOD / (1 + here), f"{here} looks at {prospect.neighbourhood}"
-        ),
-    )
-
-
-def _yield(figures: HuntFigures, params: HuntParams) -> tuple[Reason, ...]:
-    """100 points are a find with every look."""
-    whole = _mean(figures.whole, params.prior_yield, params)
-    seed = _mean(figures.of_seed, whole, params)
-    host = _mean(figures.at_host, seed, params)
-    mean = _mean(figures.here, host, params)
-    known = figures.here.looks + figures.waiting_here + params.prior_looks
-    unsure = params.daring * math.sqrt(mean * (1.0 - mean) / known)
-    return (
-        Reason("yield", 100.0 * whole, f"{figures.whole.looks} looks in all"),
-        Reason("yield_of_seed", 100.0 * (seed - whole), f"{figures.of_seed.looks} looks"),
-        Reason("yield_of_host", 100.0 * (host - seed), f"{figures.at_host.looks} looks"),
-        Reason("yield_of_neighbourhood", 100.0 * (mean - host), f"{figures.here.looks} looks"),
-        Reason("unsure", 100.0 * unsure),
-        Reason("from_find", 100.0 * _followed(figures, mean, params), f"{figures.linked.looks} looks"),
-        Reason(
-            "words_of_link",
-            100.0 * said_by(figures.words, whole, params),
-            _told(figures.words, whole, params),
-        ),
-    )
-
-
-def _followed(figures: HuntFigures, mean: float, params: HuntParams) -> float:
-    """What a page that a find links to is worth beyond its neighbourhood: as much as such pages gave so far."""
-    if not figures.pull:
-        return 0.0
-    gave = _mean(figures.linked, max(params.prior_yield, 0.5 * figures.pull), params)
-    return params.follow * max(0.0, gave - mean)
-
-
-def said_by(words: Iterable[tuple[str, HuntRecord]], whole: float, params: HuntParams) -> float:
-    """What the words of a link promise beyond the mean of everything, from what looks by such links gave before.
-
-    Each word multiplies the odds by its own yield over that of everything, drawn towards 1 while looks are few.
-    """
-    return _promised(math.fsum(lift for _, lift in _lifts(words, whole, params)), whole, params)
-
-
-def _promised(sums: float, whole: float, params: HuntParams) -> float:
-    lift = math.exp(max(-params.most_lift, min(params.most_lift, params.trust * sums)))
-    odds = lift * whole / (1.0 - whole) if whole < 1.0 else math.inf
-    return (odds / (1.0 + odds) if odds < math.inf else 1.0) - whole
-
-
-def _lifts(
-    words: Iterable[tuple[str, HuntRecord]], whole: float, params: HuntParams
-) -> list[tuple[str, float]]:
-    least = max(whole, 1e-6)
-    return [
-        (word, math.log((one.found + params.word_looks * least) / ((one.looks + params.word_looks) * least)))
-        for word, one in words
-    ]
-
-
-def _told(words: Iterable[tuple[str, HuntRecord]], whole: float, params: HuntParams) -> str:
-    """The words that say most."""
-    best = sorted(_lifts(words, whole, params), key=lambda one: (-abs(one[1]), one[0]))[:3]
-    return ", ".join(f"{word} {lift:+.1f}" for word, lift in best)
-
-
 class _Search:
-    """One call of `choose`: queues by neighbourhood, and two heaps over them that are put right when read.
+    """One call of `choose`: two heaps of neighbourhoods that are filled as far as needed and put right when read.
 
     Every value only falls while looks are chosen, so an entry that is still right at the top is the best.
     """
 
     def __init__(
-        self, prospects: Iterable[Prospect], yields: Yields, waiting: Mapping[str, int], params: HuntParams
+        self, pages: OpenPages, yields: Yields, waiting: Mapping[str, int], params: HuntParams
     ) -> None:
-        self._yields, self._params = yields, params
-        self._whole = _mean(yields.whole, params.prior_yield, params)
-        self._lifts = dict(_lifts(yields.words.items(), self._whole, params))
-        self._queues, ties = self._queued(prospects)
-        self._hosts = {place: queue[0].host for place, queue in self._queues.items()}
+        self._pages, self._yields, self._params = pages, yields, params
         self._waiting: Counter[str] = Counter(waiting)
-        self._room = {host: self._room_at(host) for host in self._hosts.values()}
-        self._heaps: dict[bool, list[tuple[float, float, str]]] = {}
-        for is_new in (True, False):
-            heap = [(-_sum(self._weighed(place, is_new)[1]), ties[place], place) for place in self._queues]
-            heapq.heapify(heap)
-            self._heaps[is_new] = heap
+        self._room: dict[str, int] = {}
+        self._worth = _Worth(pages, yields, self._waiting, params)
+        self._queues: dict[
+            int, list[int]
+        ] = {}  # of neighbourhoods that something was taken from, the best last
+        values = {True: self._worth.novelty(), False: self._worth.gains()}
+        orders = {is_new: _Order(self._worth, value) for is_new, value in values.items()}
+        self._likely = {place for order in orders.values() for place in order.likely()}
+        self._rows: dict[int, list[int]] | None = None  # of likely neighbourhoods
+        self._waits = {is_new: iter(order) for is_new, order in orders.items()}
+        self._next = {is_new: next(rest, None) for is_new, rest in self._waits.items()}
+        self._heaps: dict[bool, list[tuple[float, float, str, int]]] = {True: [], False: []}
 
     def take(self, *, is_new: bool) -> Chosen | None:
         heap = self._heaps[is_new]
-        while heap:
-            worst, tie, place = heap[0]
+        while self._fill(is_new):
+            worst, tie, name, place = heap[0]
             if self._is_done(place, is_new):
                 heapq.heappop(heap)
                 continue
             figures, reasons = self._weighed(place, is_new)
-            value = _sum(reasons)
+            value = round(sum_of(reasons), DECIMALS)
             if value < -worst:
-                heapq.heapreplace(heap, (-value, tie, place))
+                heapq.heapreplace(heap, (-value, tie, name, place))
                 continue
-            host = self._hosts[place]
-            self._room[host] -= 1
-            self._waiting.update((host, place))
-            return Chosen(self._queues[place].pop(), is_new, figures, reasons)
+            return self._taken(place, is_new, figures, reasons)
         return None
 
-    def _is_done(self, place: str, is_new: bool) -> bool:
+    def _fill(self, is_new: bool) -> bool:
+        """Puts into the heap whatever may be better than its first.  False: nothing is left."""
+        heap = self._heaps[is_new]
+        while (after := self._next[is_new]) is not None:
+            key, place = after
+            if heap and key + NOISE < -heap[0][0] - CHANCE * heap[0][1]:
+                break
+            self._next[is_new] = next(self._waits[is_new], None)
+            if self._is_done(place, is_new):
+                continue
+            value = round(sum_of(self._weighed(place, is_new)[1]), DECIMALS)
+            heapq.heappush(heap, (-value, self._worth.tie(place), self._pages.places.all[place], place))
+        return bool(heap)
+
+    def _taken(self, place: int, is_new: bool, figures: HuntFigures, reasons: tuple[Reason, ...]) -> Chosen:
+        if place not in self._queues:
+            self._queues[place] = self._worth.ordered(self._rows_of(place))
+        row = self._queues[place].pop()
+        prospect = self._pages.prospect(row)
+        self._room[prospect.host] = self._room_at(prospect.host) - 1
+        self._waiting.update((prospect.host, prospect.neighbourhood))
+        return Chosen(prospect, is_new, figures, reasons)
+
+    def _rows_of(self, place: int) -> list[int]:
+        """Those of all likely neighbourhoods are looked up at once."""
+        if self._rows is None:
+            self._rows = self._pages.rows_of(self._likely)
+        return self._rows[place] if place in self._rows else self._pages.rows_of([place])[place]
+
+    def _is_done(self, place: int, is_new: bool) -> bool:
         """Nothing of this place can be chosen any more."""
-        if not self._queues[place] or self._room[self._hosts[place]] < 1:
+        head = self._head(place)
+        if head is None or self._room_at(head.host) < 1:
             return True
-        looks = self._yields.neighbourhoods.get(place, NOTHING).looks + self._waiting[place]
+        name = head.neighbourhood
+        looks = self._yields.neighbourhoods.get(name, NOTHING).looks + self._waiting[name]
         return is_new and looks >= self._params.known_after
 
-    def _weighed(self, place: str, is_new: bool) -> tuple[HuntFigures, tuple[Reason, ...]]:
-        host, yields, prospect = self._hosts[place], self._yields, self._queues[place][-1]
+    def _head(self, place: int) -> Prospect | None:
+        queue = self._queues.get(place)
+        if queue is None:
+            return self._pages.prospect(self._worth.head(place))
+        return self._pages.prospect(queue[-1]) if queue else None
+
+    def _weighed(self, place: int, is_new: bool) -> tuple[HuntFigures, tuple[Reason, ...]]:
+        yields, prospect = self._yields, self._head(place)
+        if prospect is None:
+            raise LookupError(f"nothing is left of {self._pages.places.all[place]}")
         figures = HuntFigures(
             yields.whole,
-            yields.hosts.get(host, NOTHING),
-            yields.neighbourhoods.get(place, NOTHING),
-            self._waiting[host],
-            self._waiting[place],
+            yields.hosts.get(prospect.host, NOTHING),
+            yields.neighbourhoods.get(prospect.neighbourhood, NOTHING),
+            self._waiting[prospect.host],
+            self._waiting[prospect.neighbourhood],
             yields.seeds.get(prospect.seed, NOTHING),
             yields.linked,
             prospect.pull,
@@ -345,40 +188,130 @@ class _Search:
         )
         return figures, weigh(prospect, figures, is_new=is_new, params=self._params)
 
-    def _queued(self, prospects: Iterable[Prospect]) -> tuple[dict[str, list[Prospect]], dict[str, float]]:
-        """Prospects by neighbourhood, the best last: what finds link to, words, plain paths, chance; a tie-break."""
-        unique = list({prospect.url: prospect for prospect in prospects}.values())
-        ids = np.fromiter((watch_id(one.url) for one in unique), np.int64, len(unique))
-        chance = chances(self._params.seed, ids, np.zeros(len(unique), np.int64)).tolist()
-        queues: dict[str, list[tuple[float, float, int]]] = {}
-        for at, one in enumerate(unique):
-            queues.setdefault(one.neighbourhood, []).append((self._own_worth(one), chance[at], at))
-        ordered = {place: sorted(queue) for place, queue in queues.items()}
-        ties = {place: queue[-1][1] for place, queue in ordered.items()}
-        return {place: [unique[at] for _, _, at in queue] for place, queue in ordered.items()}, ties
-
-    def _own_worth(self, one: Prospect) -> float:
-        """What it is worth beside others of its neighbourhood."""
-        lifts = self._lifts
-        sums = sum([lifts[word] for word in one.words if word in lifts])
-        return 100.0 * one.pull + self._said(sums) + _sum(one.costs)
-
-    def _said(self, sums: float) -> float:
-        return 100.0 * _promised(sums, self._whole, self._params) if sums else 0.0
-
     def _room_at(self, host: str) -> int:
+        known = self._room.get(host)
+        if known is not None:
+            return known
         left = room_of(self._yields.hosts.get(host, NOTHING), self._params)
         return min(left, self._params.at_host) - self._waiting[host]
 
 
-def _mean(record: HuntRecord, larger: float, params: HuntParams) -> float:
-    """What a look at this place is expected to find; `larger` is the same of the place that holds it."""
-    return (record.found + params.prior_looks * larger) / (record.looks + params.prior_looks)
+class _Worth:
+    """What every neighbourhood is worth before anything was taken, in columns by its number."""
+
+    def __init__(
+        self, pages: OpenPages, yields: Yields, waiting: Mapping[str, int], params: HuntParams
+    ) -> None:
+        self._pages, self._params = pages, params
+        self._whole = mean_of(yields.whole, params.prior_yield, params)
+        self._linked = yields.linked
+        self._said = self._promised(pages.summed(self._lifts(yields)))
+        self._own = 100.0 * pages.pull + self._said + pages.cost
+        self._heads = self._best_rows()
+        self._here, self._hosts = pages.places.column(yields.neighbourhoods), pages.hosts.column(yields.hosts)
+        self._seeds = pages.seeds.column(yields.seeds)
+        self._host = pages.host_of_places()
+        self._waiting_here, self._waiting_at = pages.places.counted(waiting), pages.hosts.counted(waiting)
+        self.live = np.flatnonzero((self._heads >= 0) & (self._rooms() >= 1)[self._host])
+
+    def head(self, place: int) -> int:
+        return int(self._heads[place])
+
+    def tie(self, place: int) -> float:
+        return float(self._pages.chance[self._heads[place]])
+
+    def ties(self) -> np.ndarray:
+        """Of all that live."""
+        found: np.ndarray = self._pages.chance[self._heads[self.live]]
+        return found
+
+    def ordered(self, found: list[int]) -> list[int]:
+        """Pages of one neighbourhood, the best last."""
+        rows = np.array(found)
+        ranked: list[int] = rows[np.lexsort((rows, self._pages.chance[rows], self._own[rows]))].tolist()
+        return ranked
+
+    def novelty(self) -> np.ndarray:
+        live, host = self.live, self._host[self.live]
+        here = self._here.looks[live] + self._waiting_here[live]
+        at_host = self._hosts.looks[host] + self._waiting_at[host]
+        points = NEW_HOST / (1.0 + at_host) + NEW_NEIGHBOURHOOD / (1.0 + here)
+        return np.where(
+            here >= self._params.known_after, -np.inf, points + self._pages.cost[self._heads[live]]
+        )
+
+    def gains(self) -> np.ndarray:
+        """What a look may find."""
+        params, live, rows = self._params, self.live, self._heads[self.live]
+        seed = self._seeds.mean(self._whole, params.prior_looks)[self._pages.seed_of(rows)]
+        at_host = _part(self._hosts, self._host[live]).mean(seed, params.prior_looks)
+        mean = _part(self._here, live).mean(at_host, params.prior_looks)
+        known = self._here.looks[live] + self._waiting_here[live] + params.prior_looks
+        unsure = params.daring * np.sqrt(np.maximum(0.0, mean * (1.0 - mean)) / known)
+        points = 100.0 * (mean + unsure + self._followed(self._pages.pull[rows], mean))
+        return np.asarray(points + self._said[rows] + self._pages.cost[rows])
+
+    def _followed(self, pull: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        params, linked = self._params, self._linked
+        prior = np.maximum(params.prior_yield, 0.5 * pull)
+        gave = (linked.found + params.prior_looks * prior) / (linked.looks + params.prior_looks)
+        return np.where(pull > 0.0, params.follow * np.maximum(0.0, gave - mean), 0.0)
+
+    def _lifts(self, yields: Yields) -> np.ndarray:
+        """What each word changes, as `lifts_of` has it."""
+        least, prior = max(self._whole, 1e-6), self._params.word_looks
+        known = self._pages.words.column(yields.words)
+        return np.log((known.found + prior * least) / ((known.looks + prior) * least))
+
+    def _promised(self, sums: np.ndarray) -> np.ndarray:
+        """Points that the words of a link promise beyond the mean of everything."""
+        bound, whole = self._params.most_lift, self._whole
+        if whole >= 1.0:
+            return np.zeros(len(sums))
+        odds = np.exp(np.clip(self._params.trust * sums, -bound, bound)) * (whole / (1.0 - whole))
+        return np.where(sums == 0.0, 0.0, 100.0 * (odds / (1.0 + odds) - whole))
+
+    def _best_rows(self) -> np.ndarray:
+        """Of each neighbourhood the row of the best page; -1: it has none."""
+        place, chance, many = self._pages.place, self._pages.chance, len(self._pages.places)
+        best = np.full(many, -np.inf)
+        np.maximum.at(best, place, self._own)
+        rows = np.flatnonzero((self._own == best[place]) & (place > 0))
+        luck = np.full(many, -1.0)
+        np.maximum.at(luck, place[rows], chance[rows])
+        rows = rows[chance[rows] == luck[place[rows]]]
+        found = np.full(many, -1, np.int64)
+        found[place[rows]] = rows
+        return found
+
+    def _rooms(self) -> np.ndarray:
+        params, hosts = self._params, self._hosts
+        spent = (hosts.looks - hosts.errors) + params.error_cost * hosts.errors
+        left = np.maximum(0.0, np.floor(params.host_budget - spent))
+        return np.asarray(np.minimum(left, params.at_host) - self._waiting_at)
 
 
-def _sum(reasons: Iterable[Reason]) -> float:
-    return math.fsum(reason.points for reason in reasons)
+def _part(records: RecordColumns, at: np.ndarray) -> RecordColumns:
+    return RecordColumns(records.looks[at], records.found[at], records.errors[at])
 
 
-def _with(record: HuntRecord, found: float | None) -> HuntRecord:
-    return HuntRecord(record.looks + 1, record.found + (found or 0.0), record.errors + (found is None))
+class _Order:
+    """Neighbourhoods with what they are worth, chance included, the best first."""
+
+    def __init__(self, worth: _Worth, values: np.ndarray) -> None:
+        self._live = worth.live
+        self._keys = np.round(values, DECIMALS) - CHANCE * worth.ties()
+        at = np.flatnonzero(self._keys > -np.inf)
+        self._parts = [at]
+        if len(at) > FIRST:
+            split = np.argpartition(-self._keys[at], FIRST)
+            self._parts = [at[split[:FIRST]], at[split[FIRST:]]]
+
+    def __iter__(self) -> Iterator[tuple[float, int]]:
+        for part in self._parts:
+            for one in part[np.argsort(-self._keys[part], kind="stable")].tolist():
+                yield float(self._keys[one]), int(self._live[one])
+
+    def likely(self) -> list[int]:
+        found: list[int] = self._live[self._parts[0]].tolist()
+        return found

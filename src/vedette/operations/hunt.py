@@ -13,7 +13,8 @@ from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.hunt import HuntRecord, HuntState
 from vedette.contracts.oddness import Action, Contribution, OddFacts, OddFinding, OddPage, OddWeights
 from vedette.contracts.words import ContentClass, WatchId
-from vedette.core.hunt import Chosen, HuntParams, room_of
+from vedette.core.hunt import Chosen
+from vedette.core.hunt_worth import HuntParams, room_of
 from vedette.core.oddness.features import BY_NAME
 from vedette.core.oddness.mark_weights import LEAST, fitted
 from vedette.core.oddness.odd_score import (
@@ -68,7 +69,7 @@ def hunt(installation: Installation, *, top: int) -> HuntOverview:
         is_open, waiting = reader.counts()
         return HuntOverview(
             state=reader.state(),
-            whole=reader.records([""]).get("", HuntRecord()),
+            whole=reader.records().get("", HuntRecord()),
             open=is_open,
             waiting=waiting,
             hosts=reader.hosts(top),

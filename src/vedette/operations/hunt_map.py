@@ -12,9 +12,11 @@ from vedette.operations.hunt_graph import PLACES, GraphNode, hunt_graph
 from vedette.operations.installation import Installation
 from vedette.report.host_map import host_map_svg
 from vedette.report.map_page import map_page
+from vedette.report.map_picture import host_map_png
 
 MOST_HOSTS, MOST_LINKS = 300, 3_000
-_FORMS = {".svg": host_map_svg, ".html": map_page}
+_TEXTS = {".svg": host_map_svg, ".html": map_page}
+_FORMS = (*_TEXTS, ".png")
 
 
 def hunt_map(installation: Installation, *, hosts: int = MOST_HOSTS) -> HostMap:
@@ -37,16 +39,17 @@ def hunt_map(installation: Installation, *, hosts: int = MOST_HOSTS) -> HostMap:
     )
 
 
-def map_file(shown: HostMap, name: str) -> str:
-    """The map as a file of that name: .svg stands still, .html can be asked."""
-    return _FORMS[check_map_name(name)](shown)
+def map_file(shown: HostMap, name: str) -> bytes:
+    """The map as a file of that name: .svg and .png stand still, .html can be asked."""
+    form = check_map_name(name)
+    return _TEXTS[form](shown).encode() if form in _TEXTS else host_map_png(shown)
 
 
 def check_map_name(name: str) -> str:
     """Its ending; InputError where no map is written like that."""
     found = next((ending for ending in _FORMS if name.lower().endswith(ending)), "")
     if not found:
-        raise InputError(f"{name}: a map is written as {' or '.join(_FORMS)}")
+        raise InputError(f"{name}: a map is written as {', '.join(_FORMS[:-1])} or {_FORMS[-1]}")
     return found
 
 

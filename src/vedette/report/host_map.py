@@ -33,6 +33,8 @@ _MONO, _SERIF = (
     0.56,
 )  # width of a letter, of the size of the type: the widest of the fonts that are named
 _SIZE, _TITLE = 10.5, 15.0
+ARC = 12  # straight parts of a curve
+Spot = tuple[float, float, float]  # x, y and radius
 STYLE = (files("vedette.report") / "assets" / "svg.css").read_text(encoding="utf-8")
 
 
@@ -101,37 +103,58 @@ def _shores(given: Drawn) -> Iterable[str]:
         if len(members) < 2:
             continue
         rings = "".join(f'<circle cx="{x:g}" cy="{y:g}" r="{r + 15:g}"/>' for x, y, r in members)
-        ways = "".join(f"M{x:g} {y:g}L{u:g} {v:g}" for (x, y, _), (u, v, _) in _tree(members))
+        ways = "".join(f"M{x:g} {y:g}L{u:g} {v:g}" for (x, y, _), (u, v, _) in tree(members))
         yield f'<g class="shore c{hue_of(cluster.number)}"><path d="{ways}"/>{rings}</g>'
 
 
-def _tree(members: Sequence[tuple[float, float, float]]) -> Iterable[tuple[tuple[float, float, float], ...]]:
+def tree(members: Sequence[tuple[float, float, float]]) -> Iterable[tuple[tuple[float, float, float], ...]]:
     """Each member joined to the nearest one before it: a shore without holes."""
     for n, one in enumerate(members[1:], start=1):
         yield one, min(members[:n], key=lambda other: (other[0] - one[0]) ** 2 + (other[1] - one[1]) ** 2)
 
 
 def _links(given: Drawn) -> Iterable[str]:
-    """Three weights: between members of a cluster, between findings, and all others."""
+    for kind, ways in link_kinds(given).items():
+        arcs = "".join(_arc(given.spots[one], given.spots[other]) for one, other in ways)
+        yield f'<path class="{kind}" d="{arcs}"/>'
+
+
+def link_kinds(given: Drawn) -> dict[str, list[tuple[int, int]]]:
+    """Three weights: between members of a cluster, between findings, and all others; the faintest first."""
     places = given.shown.places
-    ways: dict[str, list[str]] = {}
+    ways: dict[str, list[tuple[int, int]]] = {}
     for one, other in sorted({(min(link), max(link)) for link in given.shown.links}):
         first, second = places[one], places[other]
         if first.cluster and first.cluster == second.cluster:
             kind = f"tie c{hue_of(first.cluster)}"
         else:
             kind = "thread" if first.score and second.score else "faint"
-        ways.setdefault(kind, []).append(_arc(given.spots[one], given.spots[other]))
-    for kind in sorted(
-        ways, key=lambda kind: (not kind.startswith("faint"), not kind.startswith("thread"), kind)
-    ):
-        yield f'<path class="{kind}" d="{"".join(ways[kind])}"/>'
+        ways.setdefault(kind, []).append((one, other))
+    order = sorted(ways, key=lambda kind: (not kind.startswith("faint"), not kind.startswith("thread"), kind))
+    return {kind: ways[kind] for kind in order}
 
 
-def _arc(one: tuple[float, float, float], other: tuple[float, float, float]) -> str:
+def _bend(one: Spot, other: Spot) -> tuple[float, float]:
     (x, y, _), (u, v, _) = one, other
-    bend_x, bend_y = (x + u) / 2 + (v - y) * 0.08, (y + v) / 2 - (u - x) * 0.08
+    return (x + u) / 2 + (v - y) * 0.08, (y + v) / 2 - (u - x) * 0.08
+
+
+def _arc(one: Spot, other: Spot) -> str:
+    (x, y, _), (u, v, _), (bend_x, bend_y) = one, other, _bend(one, other)
     return f"M{x:.0f} {y:.0f}Q{bend_x:.0f} {bend_y:.0f} {u:.0f} {v:.0f}"
+
+
+def arc_points(one: Spot, other: Spot) -> list[tuple[float, float]]:
+    """The same curve as a few points."""
+    (x, y, _), (u, v, _), (p, q) = one, other, _bend(one, other)
+    steps = [step / ARC for step in range(ARC + 1)]
+    return [
+        (
+            (1 - t) ** 2 * x + 2 * t * (1 - t) * p + t * t * u,
+            (1 - t) ** 2 * y + 2 * t * (1 - t) * q + t * t * v,
+        )
+        for t in steps
+    ]
 
 
 def _hosts(given: Drawn, *, is_asked: bool) -> Iterable[str]:

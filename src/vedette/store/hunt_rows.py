@@ -36,6 +36,7 @@ OPEN_PROSPECT = "UPDATE prospects SET seed = ?, words = ? WHERE watch_id = ? AND
 CHOOSE_WATCH = (
     f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND merged_into IS NULL AND {looked_at}"
 )
+REST_WATCH = "UPDATE watches SET due_at = NULL WHERE id = ? AND depth > 0"
 END_PROSPECT = "DELETE FROM prospects WHERE watch_id = ?"
 REOPEN = insert("prospects", ["watch_id", "not_before", "place", "seed"], conflict=NOTHING)
 # Not by a page of its own place: whoever links to himself proves nothing.
@@ -47,19 +48,15 @@ PULL = (
 SAVE_YIELD = upsert("yields", YIELD_COLUMNS, "place")
 SAVE_HUNT = upsert("hunts", HUNT_COLUMNS, "id")
 HUNT = f"SELECT {', '.join(HUNT_COLUMNS)} FROM hunts WHERE id = 1"
-YIELDS_BY_PLACE = f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place IN ({{marks}})"
+YIELDS = f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields"
 PROSPECTS_BY_ID = "SELECT watch_id, pull, COALESCE(seed, '') FROM prospects WHERE watch_id IN ({marks})"
-RICH_PLACES = (
-    f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE found > 0 AND place LIKE '%/%' "
-    "AND place NOT LIKE 'seed:%' AND place NOT LIKE 'word:%'"
-)
 _OPEN = (
-    "SELECT w.id, w.url, w.risk, p.seed, p.pull, COALESCE(p.words, '') FROM prospects p {by}"
+    "SELECT w.id, w.url, w.risk, p.seed, p.pull, COALESCE(p.words, '') FROM prospects p "
     "JOIN watches w ON w.id = p.watch_id "
     "JOIN sources s ON s.id = w.source_id WHERE {which} AND p.seed IS NOT NULL AND p.chosen_at IS NULL "
     "AND w.due_at IS NULL "
     "AND (p.not_before IS NULL OR p.not_before <= ?) "
-    "AND w.merged_into IS NULL AND s.is_active AND s.paused_at IS NULL {pick}ORDER BY {order} LIMIT ?"
+    "AND w.merged_into IS NULL AND s.is_active AND s.paused_at IS NULL {pick}ORDER BY p.watch_id LIMIT ?"
 )
 _WAITING = (
     "SELECT w.id, w.url, (l.closed_until > ? OR l.held_until > ? OR l.blocked_by <> '') FROM prospects p "
@@ -97,8 +94,8 @@ DROP_FINDING = "DELETE FROM findings WHERE watch_id = ?"
 SAVE_LINKS = upsert("page_links", ["watch_id", "targets"], "watch_id")
 SAVE_BACKGROUND = upsert("backgrounds", ["id", "number", "body"], "id")
 _FACTS = (
-    "SELECT number, watch_id, place, at, digest, pull, figures FROM odd_pages WHERE number > ? "
-    "ORDER BY number LIMIT ?"
+    "SELECT o.number, o.watch_id, o.place, o.at, o.digest, o.pull, o.figures, l.targets FROM odd_pages o "
+    "LEFT JOIN page_links l ON l.watch_id = o.watch_id WHERE o.number > ? ORDER BY o.number LIMIT ?"
 )
 _FINDINGS = (
     "SELECT f.watch_id, f.number, o.url, o.place, o.source_id, f.score, f.action, f.contributions, f.weights, "
@@ -125,18 +122,15 @@ class HuntReader(LineReader):
         """`pick`: SQL about the watch `w`, of a run that looks at a part only."""
         super().__init__(db, f"AND {pick} " if pick else "")
         self._waiting = _WAITING.format(pick=self._pick)
+        self._open = _OPEN.replace("{pick}", self._pick)
 
     def state(self) -> HuntState:
         row = self._db.execute(HUNT).fetchone()
         return HuntState() if row is None else _read_state(row)
 
-    def records(self, places: Sequence[str]) -> dict[str, HuntRecord]:
-        """Of those that were ever looked at."""
-        return {place: HuntRecord(*rest) for place, *rest in in_parts(self._db, YIELDS_BY_PLACE, places)}
-
-    def rich(self) -> dict[str, HuntRecord]:
-        """Neighbourhoods in which something was found."""
-        return {place: HuntRecord(*rest) for place, *rest in self._db.execute(RICH_PLACES)}
+    def records(self) -> dict[str, HuntRecord]:
+        """Everything that was ever looked at: places, seeds, words of links."""
+        return {place: HuntRecord(*rest) for place, *rest in self._db.execute(YIELDS)}
 
     def prospects(self, watches: Sequence[WatchId]) -> dict[WatchId, tuple[float, SourceId]]:
         """Which of these a hunt found and has not seen, how odd the best page is that links there, and their seed."""
@@ -144,20 +138,24 @@ class HuntReader(LineReader):
         return {WatchId(watch): (pull, SourceId(seed)) for watch, pull, seed in rows}
 
     def open(self, after: int, most: int, *, now: datetime) -> list[Open]:
-        """What may be chosen, with ids above `after`, in order.  Ids are hashes: any stretch is a fair sample."""
-        return self._some("", "p.watch_id > ?", "p.watch_id", (after, to_ms(now), most))
+        """What may be chosen, with ids above `after`, in order."""
+        rows = self._db.execute(self._open.format(which="p.watch_id > ?"), (after, to_ms(now), most))
+        return [_read_open(row) for row in rows]
 
-    def pulled(self, most: int, *, now: datetime) -> list[Open]:
-        """What finds link to, the best first."""
-        by = "INDEXED BY ix_prospects_pull "
-        return self._some(by, "p.pull > 0", "p.pull DESC, p.watch_id", (to_ms(now), most))
+    def open_of(self, watches: Sequence[WatchId], *, now: datetime) -> list[Open]:
+        """Which of these may be chosen."""
+        query = self._open.format(which="p.watch_id IN ({marks})")
+        return [_read_open(row) for row in in_parts(self._db, query, watches, to_ms(now), ALL)]
 
-    def open_at(self, places: Sequence[str], most: int, *, now: datetime) -> list[Open]:
-        """What may be chosen in these neighbourhoods."""
-        if not places:
-            return []
-        which = f"p.place IN ({marks(places)})"
-        return self._some("", which, "p.watch_id", (*places, to_ms(now), most))
+    def later(self, *, now: datetime) -> list[tuple[datetime, WatchId]]:
+        """What failed, and when it may be chosen again."""
+        query = "SELECT not_before, watch_id FROM prospects WHERE not_before > ?"
+        return [(from_ms(at), WatchId(watch)) for at, watch in self._db.execute(query, (to_ms(now),))]
+
+    def choosable(self) -> frozenset[SourceId]:
+        """Sources that are neither paused nor removed."""
+        query = "SELECT id FROM sources WHERE is_active AND paused_at IS NULL"
+        return frozenset(SourceId(source) for (source,) in self._db.execute(query))
 
     def waiting(self, *, now: datetime) -> list[Waiting]:
         """What was chosen and not looked at yet."""
@@ -222,14 +220,6 @@ class HuntReader(LineReader):
         row = self._db.execute(query, (version or "",)).fetchone()
         return None if row is None else str(row[0])
 
-    def _some(self, by: str, which: str, order: str, given: tuple[Any, ...]) -> list[Open]:
-        query = _OPEN.format(by=by, which=which, order=order, pick=self._pick)
-        rows = self._db.execute(query, given)
-        return [
-            Open(WatchId(i), url, Risk(risk), SourceId(source), pull, tuple(words.split()))
-            for i, url, risk, source, pull, words in rows
-        ]
-
 
 def release(db: SqlConnection, hunting: Sequence[SourceId], *, now: datetime) -> int:
     """What other sources left open, because they do not hunt any more, is due.  Gives how many."""
@@ -245,6 +235,7 @@ def hunt_statements(rows: HuntRows) -> Statements:
     return [
         *line_statements(rows),  # what was chosen is not pulled any more
         (CHOOSE_WATCH, [(to_ms(one.at), one.watch) for one in (*rows.chosen, *rows.revisits)]),
+        (REST_WATCH, [(watch,) for watch in rows.dropped]),
         (NEW_PROSPECT, list(rows.found)),
         (END_PROSPECT, [(watch,) for watch in rows.ended]),
         (REOPEN, [(watch, to_ms(at), place, seed) for watch, at, place, seed in rows.reopened]),
@@ -302,8 +293,13 @@ def _finding_row(page: OddPage) -> tuple[Any, ...]:
     return page.watch, page.number, decision.score, word, _json(reasons), decision.weights, to_ms(page.at)
 
 
+def _read_open(row: tuple[Any, ...]) -> Open:
+    watch, url, risk, source, pull, words = row
+    return Open(WatchId(watch), url, Risk(risk), SourceId(source), pull, tuple(words.split()))
+
+
 def _read_facts(row: tuple[Any, ...]) -> OddFacts:
-    number, watch, place, at, digest, pull, figures = row
+    number, watch, place, at, digest, pull, figures, links = row
     return OddFacts(
         number=number,
         watch=WatchId(watch),
@@ -312,6 +308,7 @@ def _read_facts(row: tuple[Any, ...]) -> OddFacts:
         digest=digest,
         pull=pull,
         page=unpack_figures(figures),
+        links=links or b"",
     )
 
 

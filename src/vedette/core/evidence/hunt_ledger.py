@@ -11,7 +11,8 @@ from vedette.contracts.hunt import HuntRecord
 from vedette.contracts.oddness import Family, FeatureValue, OddPage, OddWeights, ScoreDecision, Triage
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import Reason
-from vedette.core.hunt import Chosen, HuntFigures, HuntParams, prospect_of, weigh
+from vedette.core.hunt import Chosen
+from vedette.core.hunt_worth import HuntFigures, HuntParams, prospect_of, weigh
 from vedette.core.oddness.odd_score import RELEASED, configured, decided, read_weights
 
 Inputs = Mapping[str, Any]

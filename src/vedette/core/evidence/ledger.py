@@ -31,7 +31,7 @@ from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import DEFAULT_PACKS, Classification, RolePattern, classify_url, inherit_risk
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
-    from vedette.core.hunt import HuntParams
+    from vedette.core.hunt_worth import HuntParams
     from vedette.core.schedule.learned.beliefs import Surroundings
     from vedette.core.schedule.learned.decide import Case, Decided
     from vedette.core.schedule.learned.listings import ListingReport, Moved, Named

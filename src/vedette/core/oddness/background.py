@@ -20,7 +20,7 @@ import numpy as np
 from vedette.contracts.oddness import PageFigures
 from vedette.core.judging.embedding import DIMENSIONS, unpack_vector
 
-VERSION = "background-2"
+VERSION = "background-3"
 BITS = {"words": 18, "grams": 16, "shape": 16, "pairs": 20, "heads": 18}  # of the tables of counts
 OF_PLACE = 12  # pages of a place that count
 KEPT = 768  # pages that a value is ranked among, and whose vectors are compared
@@ -32,6 +32,9 @@ PLACE_BINS = 64
 USUAL, SELDOM, STOCK = 0.2, 0.015, 0.025
 SMALLEST_WORDS = 5  # its words that most pages have: about every page in its language has them
 FEW = 12.0  # pairs; of fewer a share says little, and a list is no text
+MOST_KEPT = 256  # findings that are judged again: the best
+MOST_PULLED = 20_000  # pages that are remembered because a find links to them
+AGAIN = 128  # looks after which findings are judged again; later an eighth of all
 MOST_NEARLY = 4_096  # pages that are remembered in case that the level falls
 SCORES = 201  # half points from 0 to 100
 KNOWN_WORD = 4  # pages that have a word which is neither a name nor made up
@@ -83,6 +86,13 @@ class Background:
         self.scores = np.zeros(SCORES, np.uint32)  # pages by score, in half points
         self.found: dict[int, float] = {}  # places with a finding: the best
         self.nearly: dict[int, float] = {}  # watches that the level of now keeps out, with their scores
+        self.kept: dict[
+            int, tuple[float, bool]
+        ] = {}  # watches that were findings: their scores, and if they still are
+        self.pulls: dict[
+            int, dict[int, float]
+        ] = {}  # watches that finds of these places link to: the best of each
+        self.again_at = AGAIN  # looks
         self.places: dict[int, PlaceMemory] = {}
         self.links_in: Counter[int] = Counter()  # places that link to a place
         self.linked: set[tuple[int, int]] = set()
@@ -125,6 +135,33 @@ class Background:
         if len(self.nearly) > MOST_NEARLY:
             best = sorted(self.nearly, key=lambda one: (-self.nearly[one], one))[: MOST_NEARLY // 2]
             self.nearly = {one: self.nearly[one] for one in sorted(best)}
+
+    def keep(self, watch: int, score: float, *, is_found: bool = True) -> None:
+        """A finding, to be judged again, or one that was.  The best are remembered."""
+        self.kept[watch] = score, is_found
+        self.nearly.pop(watch, None)
+        if len(self.kept) > MOST_KEPT:
+            del self.kept[min(self.kept, key=lambda one: (self.kept[one][0], one))]
+
+    def pull(self, watches: Iterable[int], place: int, found: float) -> None:
+        """A find of this place links to these."""
+        for watch in watches:
+            if watch in self.pulls or len(self.pulls) < MOST_PULLED:
+                best = self.pulls.setdefault(watch, {})
+                best[place] = max(found, best.get(place, 0.0))
+
+    def pull_of(self, watch: int, place: int) -> float:
+        """The oddness of the best find of another place that links there: whoever links to himself proves nothing."""
+        return max(
+            (found for other, found in self.pulls.get(watch, {}).items() if other != place), default=0.0
+        )
+
+    def is_time_to_judge_again(self) -> bool:
+        """At fixed numbers of looks: true once at each."""
+        if self.seen < self.again_at:
+            return False
+        self.again_at = self.seen + max(AGAIN, self.seen // 8)
+        return True
 
     def surprise(self, name: str, sample: bytes) -> float:
         """Bits per part of the sample: how little it was to be expected."""
@@ -205,7 +242,9 @@ class Background:
             "in": sorted(self.links_in.items()), "linked": sorted(self.linked), "keys": keys,
             "middle": None if self._ranked is None else self._ranked.tolist(), "middle_at": self._ranked_at,
             "of_place": [one.looks for one in memories], "found": sorted(self.found.items()),
-            "nearly": list(self.nearly.items()),
+            "nearly": list(self.nearly.items()), "again_at": self.again_at,
+            "kept": [[watch, *one] for watch, one in self.kept.items()],
+            "pulls": [[watch, list(best.items())] for watch, best in self.pulls.items()],
         }  # fmt: skip
         out = io.BytesIO()
         text = json.dumps(head, separators=(",", ":")).encode()
@@ -237,6 +276,9 @@ class Background:
         found.vectors = read.array(KEPT * DIMENSIONS, np.float32).reshape(KEPT, DIMENSIONS)
         found.scores = read.array(SCORES, np.uint32)
         found.places = _read_places(read, head, profile)
+        found.kept = {watch: (score, is_found) for watch, score, is_found in head["kept"]}
+        found.again_at = head["again_at"]
+        found.pulls = {watch: dict(best) for watch, best in head["pulls"]}
         if head["middle"] is not None:
             found._ranked, found._ranked_at = np.array(head["middle"]), head["middle_at"]
         return found

@@ -31,9 +31,9 @@ CAPS: Mapping[Family, float] = {
     Family.AGE: 7.0,
     Family.FORM: 11.0,
     Family.WORDS: 20.0,
-    Family.PHRASES: 26.0,
+    Family.PHRASES: 23.0,
     Family.PLACE: 9.0,
-    Family.LINKS: 19.0,
+    Family.LINKS: 22.0,
 }
 # What is not named counts 0.6.  Addresses count nothing: an ordinary page at a strange address is ordinary.
 DEFAULT_WEIGHT = 0.6
@@ -64,7 +64,7 @@ LOWER, HIGHER = 6.0, 0.0  # how far the crawl may move it
 EARNED_AT = 15.0  # points of a page's own families from which on its links count whole
 LARGEST_CAP = 30.0  # of a family, whatever marks say
 DEFAULT = OddWeights(
-    version="default-2",
+    version="default-3",
     caps=CAPS,
     weights={one.name: WEIGHTS.get(one.name, DEFAULT_WEIGHT) for one in FEATURES},
     persist_at=PERSIST_AT,
@@ -84,6 +84,9 @@ _OLD_WEIGHTS = {
 _OLD_CAPS = (12.0, 10.0, 15.0, 17.0, 22.0, 10.0, 14.0)
 RELEASED: Mapping[str, OddWeights] = {
     DEFAULT.version: DEFAULT,
+    "default-2": replace(
+        DEFAULT, version="default-2", caps={**CAPS, Family.PHRASES: 26.0, Family.LINKS: 19.0}
+    ),
     "default-1": OddWeights(
         version="default-1",
         caps=dict(zip(CAPS, _OLD_CAPS, strict=True)),

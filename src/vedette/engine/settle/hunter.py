@@ -31,43 +31,35 @@ from vedette.contracts.oddness import OddPage, OddWeights
 from vedette.contracts.watch import Decision, LedgerNote, Settlement
 from vedette.contracts.words import Risk, SourceId, WatchId
 from vedette.core.evidence.hunt_ledger import hunt_decision, oddness_decision
-from vedette.core.hunt import Chosen, HuntParams, Prospect, Turn, Yields, choose, prospect_of, room_of
+from vedette.core.hunt import Chosen, Turn, choose
+from vedette.core.hunt_worth import HuntParams, Prospect, Yields, prospect_of, room_of
 from vedette.core.limits.budget import Budget, ask, daily, reserve
 from vedette.core.oddness.odd_score import DEFAULT as DEFAULT_WEIGHTS
 from vedette.core.oddness.triage import Revisits, found_by, open_again_at, rest_of
-from vedette.core.urls.canonical import host_of, lane_of
+from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.discover.sitemap import site_of
 from vedette.engine.settle.hunt_line import CLOSED, HuntLine, ended_look
-from vedette.engine.settle.odd_pages import OddPages, OddSide
+from vedette.engine.settle.hunt_open import HuntOpen, OpenSide
+from vedette.engine.settle.odd_pages import MOST_LINKS, OddPages, OddSide
 
 AHEAD = 64  # looks ordered and not learned from at most, beside those whose lane is closed
 REFILL = AHEAD // 2  # above it nothing is chosen,
 BATCH = 8  # nor before so many more were learned from: a choice reads what is open
-POOL = 5_000  # open ones that are weighed at a time; of more, the most promising and a fair sample
-PULLED, RICH, OF_RICH = (
-    1_000,
-    32,
-    1_500,
-)  # of these: what finds link to, and open ones of the best neighbourhoods
-KNOWN_PLACES = 200_000  # hosts and neighbourhoods held in memory: some 50 MB
+KNOWN_URLS = 20_000  # that are held taken apart
+ROUNDS = 20  # in which what is not open any more is passed over
 SEED, LINKED, WORD = "seed:", "link:", "word:"  # names of what is counted beside hosts and neighbourhoods
-MOST_LINKS = 300  # of a page that are kept for the graph
 REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that at any time
 
 
-class HuntSide(OddSide, Protocol):
+class HuntSide(OddSide, OpenSide, Protocol):
     """What a hunt reads of the store."""
 
     def state(self) -> HuntState: ...
-    def records(self, places: Sequence[str]) -> dict[str, HuntRecord]: ...
+    def records(self) -> dict[str, HuntRecord]: ...
     def prospects(self, watches: Sequence[WatchId]) -> dict[WatchId, tuple[float, SourceId]]: ...
-    def rich(self) -> dict[str, HuntRecord]: ...
     def line(self) -> list[OrderedLook]: ...
     def unordered(self, hunting: Sequence[SourceId], *, turn: int) -> list[OrderedLook]: ...
     def stuck(self, *, by: datetime) -> set[WatchId]: ...
-    def open(self, after: int, most: int, *, now: datetime) -> list[Open]: ...
-    def pulled(self, most: int, *, now: datetime) -> list[Open]: ...
-    def open_at(self, places: Sequence[str], most: int, *, now: datetime) -> list[Open]: ...
     def waiting(self, *, now: datetime) -> list[Waiting]: ...
 
 
@@ -112,50 +104,53 @@ class Hunter:
         self._params = options.params
         self._per_day = options.looks_per_day
         self._next_id = next_id
-        self._prospect = lru_cache(4 * POOL)(partial(_prospect_at, params=options.params))
+        self._prospect = lru_cache(KNOWN_URLS)(partial(_prospect_at, params=options.params))
         self._saved = self._state = store.state()
-        self._yields = Yields(
-            store.records([""]).get("", HuntRecord()),
-            linked=store.records([LINKED]).get(LINKED, HuntRecord()),
-        )
+        self._yields = _yields_of(store.records())
+        self._open = HuntOpen(store, self._seen_as, seed=options.params.seed)
         self._odd = OddPages(store, options.weights) if options.hunting else None
         self._line = HuntLine(store.line(), now)
         self._new = self._seeds(now)  # looks that were ordered and are not written yet
         self._left = options.looks
-        self._asked: set[str] = set()  # places that were read from the store
-        self._rich = store.rich()
         self._rests_until = datetime.min.replace(tzinfo=UTC)
 
     def hunt(self, settlements: Sequence[Settlement], now: datetime) -> Hunted:
         """First chooses by what is written, then learns from the looks whose turn has come."""
-        self._forget()
         chosen, again_at = self._choose(now)
         ours = [s for s in settlements if s.watch.source in self._options.hunting]
         lessons = self._learned(ours)
         risen = [] if self._odd is None else self._odd.risen()
-        lessons.revisits += [self._revisit(page.watch, page.url, Risk.LOW, page.at) for page in risen]
+        lessons.revisits += [
+            self._revisit(page.watch, page.url, Risk.LOW, page.at) for page in risen if page.decision.found
+        ]
         lessons.done += self._line.put_aside(self._store.stuck(by=now + CLOSED), now) if self._line else ()
         released = self._released(chosen, len(settlements), now)
         again_at = self._again_at(again_at, now)
         found = [one for s in settlements for one in s.found if one.due_at is None]
         if not (ours or found or chosen or again_at or self._new or lessons.done):
             return Hunted()
-        rows = self._rows(ours, lessons, (*lessons.pages.values(), *risen))
+        judged = lessons.pages | {page.watch: page for page in risen}
+        rows = self._rows(ours, lessons, tuple(judged.values()))
         rows = replace(
             rows,
             found=tuple((one.id, self._prospect(one.url).neighbourhood) for one in found),
             ordered=tuple(self._new),
             chosen=released,
             again_at=again_at,
+            dropped=tuple(page.watch for page in risen if not page.decision.found),
         )
         self._new, self._saved = [], self._state
-        judged = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in rows.odd)
+        self._open.opened(lessons.opened)
+        self._open.changed(watch for watch, _, _ in lessons.pulls if watch in self._open.pages)
+        self._open.changed((*lessons.ended, *(one.watch for one, _ in chosen)))
+        scores = (self._noted(oddness_decision(page), page.watch, now, "oddness") for page in rows.odd)
         choices = (self._noted(hunt_decision(why), one.watch, now, "hunt") for one, why in chosen)
-        return Hunted(rows, (*judged, *choices))
+        return Hunted(rows, (*scores, *choices))
 
     def next(self, most: int, now: datetime) -> list[Chosen]:
         """What comes next, as things are.  Nothing is chosen."""
-        return self._best(self._pool(now), most, now)
+        self._open.refresh(now)
+        return [one for _, one in self._best(most, now)]
 
     def _rows(self, ours: Sequence[Settlement], lessons: _Lessons, pages: tuple[OddPage, ...]) -> HuntRows:
         ended = self._line.ended()
@@ -213,15 +208,12 @@ class Hunter:
         if not is_prospect:
             return
         lessons.ended.append(look.watch)
-        self._load([prospect])
         self._yields.note(prospect, found_by(look.outcome, decision))
-        place = prospect.neighbourhood
-        if self._yields.neighbourhoods[place].found:
-            self._rich[place] = self._yields.neighbourhoods[place]
         lessons.places |= dict.fromkeys(("", LINKED, *_names(prospect)))
         again_at = open_again_at(look.outcome, look.at, self._options.revisits)
         if again_at is not None:
-            lessons.reopened.append((look.watch, again_at, place, SourceId(prospect.seed)))
+            lessons.reopened.append((look.watch, again_at, prospect.neighbourhood, SourceId(prospect.seed)))
+            self._open.again(again_at, look.watch)
 
     def _revisit(self, watch: WatchId, url: str, risk: Risk, at: datetime) -> DueNow:
         return DueNow(
@@ -262,8 +254,8 @@ class Hunter:
         opens_at = self._opens_at(most, now)
         if opens_at > now:
             return [], opens_at
-        pool = {one.url: one for one in self._pool(now)}
-        chosen = [(pool[one.prospect.url], one) for one in self._best(pool.values(), most, now)]
+        self._open.refresh(now)
+        chosen = self._best(most, now)
         self._order(chosen, now)
         self._rests_until = now + REST
         return chosen, None
@@ -329,26 +321,17 @@ class Hunter:
         answer = None if budget is None else ask(budget, now, most, is_second=True)
         return answer.until or now if isinstance(answer, Wait) else now
 
-    def _best(self, pool: Iterable[Open], most: int, now: datetime) -> list[Chosen]:
-        prospects = [self._seen_as(one) for one in pool]
-        self._load(prospects)
+    def _best(self, most: int, now: datetime) -> list[tuple[Open, Chosen]]:
+        """What was chosen and is open by the store too: an operator may have asked for it meanwhile."""
         waiting = {one.watch: one.url for one in self._store.waiting(now=now)} | self._line.urls()
         turn = Turn(self._state.number, self._places(waiting.values()))
-        return choose(prospects, self._yields, most, turn=turn, params=self._params)
-
-    def _pool(self, now: datetime) -> list[Open]:
-        """All that is open; of more than that what is promising, and the next stretch of the rest."""
-        found = self._store.open(self._state.after, POOL, now=now)
-        if len(found) < POOL and self._state.after:  # round the corner
-            found += self._store.open(0, POOL - len(found), now=now)
-        after = found[-1].watch if len(found) == POOL else 0
-        self._state = replace(self._state, after=after)
-        if len(found) < POOL:
-            return found
-        rich = self._store.open_at(_best_places(self._rich, RICH), OF_RICH, now=now)
-        return list(
-            {one.watch: one for one in (*found, *rich, *self._store.pulled(PULLED, now=now))}.values()
-        )
+        for _ in range(ROUNDS):
+            chosen = choose(self._open.pages, self._yields, most, turn=turn, params=self._params)
+            by_watch = {WatchId(watch_id(one.prospect.url)): one for one in chosen}
+            known = self._open.confirmed(list(by_watch), now)
+            if len(known) == len(chosen):
+                break
+        return [(known[watch], one) for watch, one in by_watch.items() if watch in known]
 
     def _seen_as(self, one: Open) -> Prospect:
         known: Prospect = self._prospect(one.url)
@@ -383,41 +366,33 @@ class Hunter:
             found.update((prospect.host, prospect.neighbourhood))
         return found
 
-    def _load(self, prospects: Iterable[Prospect]) -> None:
-        """What looks at these places came to, read once."""
-        names = {name for one in prospects for name in _names(one)} - self._asked
-        for place, record in self._store.records(sorted(names)).items():
-            places, name = self._kind(place)
-            places[name] = record
-        self._asked |= names
-
-    def _kind(self, place: str) -> tuple[dict[str, HuntRecord], str]:
-        """Where a place is counted, and by which name."""
-        if place.startswith(SEED):
-            return self._yields.seeds, place.removeprefix(SEED)
-        if place.startswith(WORD):
-            return self._yields.words, place.removeprefix(WORD)
-        return (self._yields.neighbourhoods if "/" in place else self._yields.hosts), place
-
-    def _forget(self) -> None:
-        """All that was counted is in the store by now; what is needed is read again."""
-        if len(self._asked) > KNOWN_PLACES:
-            self._yields = Yields(self._yields.whole, linked=self._yields.linked)
-            self._asked = set()
-
     def _record(self, place: str) -> HuntRecord:
         if place in ("", LINKED):
             return self._yields.linked if place else self._yields.whole
-        places, name = self._kind(place)
+        places, name = _kind(self._yields, place)
         return places[name]
 
     def _noted(self, decision: Decision, watch: WatchId, now: datetime, kind: str) -> LedgerNote:
         return LedgerNote(id=self._next_id(now), at=now, kind=kind, decision=decision, watch=watch)
 
 
-def _best_places(rich: Mapping[str, HuntRecord], most: int) -> list[str]:
-    """Neighbourhoods that gave most."""
-    return sorted(rich, key=lambda name: (-rich[name].found / (rich[name].looks + 1), name))[:most]
+def _yields_of(records: Mapping[str, HuntRecord]) -> Yields:
+    """As the store has them."""
+    found = Yields(records.get("", HuntRecord()), linked=records.get(LINKED, HuntRecord()))
+    for place, record in records.items():
+        if place not in ("", LINKED):
+            places, name = _kind(found, place)
+            places[name] = record
+    return found
+
+
+def _kind(yields: Yields, place: str) -> tuple[dict[str, HuntRecord], str]:
+    """Where a place is counted, and by which name."""
+    if place.startswith(SEED):
+        return yields.seeds, place.removeprefix(SEED)
+    if place.startswith(WORD):
+        return yields.words, place.removeprefix(WORD)
+    return (yields.neighbourhoods if "/" in place else yields.hosts), place
 
 
 def _prospect_at(url: str, *, params: HuntParams) -> Prospect:

@@ -69,24 +69,26 @@ def clusters(session: Session, limit: LimitOption = 20) -> None:
 
 def map_(
     session: Session,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="FILE.svg, or FILE.html to ask it.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="FILE.svg or .png, or FILE.html to ask it.")
+    ],
     hosts: Annotated[
         int, typer.Option("--hosts", min=1, max=300, metavar="N", help="At most so many.")
     ] = 300,
 ) -> None:
     """Draw a map of the hosts that hunts looked at: findings, neighbourhoods, links.
 
-    An SVG stands still; an HTML file shows the cards of a host that is chosen.  Both ask nobody for anything.
+    An SVG or PNG stands still; an HTML file shows the cards of a host that is chosen.  Both ask nobody for anything.
     """
     check_map_name(out.name)
     shown = hunt_map(session.installation, hosts=hosts)
     if not shown.places:
         raise InputError("nothing was hunted yet, so there is no map; type: vedette hunt seed URL")
-    text = map_file(shown, out.name)
-    out.write_text(text, encoding="utf-8")
+    content = map_file(shown, out.name)
+    out.write_bytes(content)
     many = sum(one.score > 0 for one in shown.places)
     body = {
-        "file": str(out), "bytes": len(text.encode()), "hosts": len(shown.places), "with_findings": many,
+        "file": str(out), "bytes": len(content), "hosts": len(shown.places), "with_findings": many,
         "links": len(shown.links), "left_out": shown.left_out,
     }  # fmt: skip
     session.out.answer(
