@@ -172,7 +172,9 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(
     tmp_path: Path, postgres_store: PostgresAddress
 ):
     run(postgres_store, "UPDATE alembic_version SET version_num = '9999'")
-    run(postgres_store, "COMMENT ON TABLE alembic_version IS NULL")  # it does not say that this version may use it
+    run(
+        postgres_store, "COMMENT ON TABLE alembic_version IS NULL"
+    )  # it does not say that this version may use it
     with pytest.raises(StoreError, match="another version of vedette"):
         prepare_place(tmp_path, postgres_store)
     assert version_of(postgres_store) == "9999"
