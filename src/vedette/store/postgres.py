@@ -172,6 +172,8 @@ class PostgresConnection:
                 told = [_ordered(db, order) for order in orders]
             return [[] if one is None or not one.description else one.fetchall() for one in told]
 
+        if not orders:
+            return []
         begins = orders[0][0] in _BEGINS or orders[0][0] == _PLAIN_BEGIN
         may_repeat = all(one.startswith(_READS) for one, _ in orders[1 if begins else 0 :])
         return self._said(say, may_repeat=may_repeat)
