@@ -2,16 +2,19 @@
 
 aiohttp is trusted with connecting and with reading answers, and made stricter where a hostile far end gains from
 laxness; `FarEnd` says where.  Requests are written by us: aiohttp's request and response objects cost more than the
-rest of an exchange.  It leans on names that aiohttp does not promise to keep (`_factory`, `_parser`, `_payload`,
-`_tail`); `tests/stages/test_fetch_hostile.py` turns red when one of them moves.
+rest of an exchange.  Lines that are free wait with their origin, and a line has one timer for all its answers: aiohttp's
+own book-keeping of both costs as much as reading a short answer.  It leans on names that aiohttp does not promise to
+keep (`_factory`, `_parser`, `_payload`, `_tail`, `_read_timeout`, `_reschedule_timeout`, `_drop_timeout`);
+`tests/stages/test_fetch_hostile.py` and `tests/stages/test_fetch_lines.py` turn red when one of them moves.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import ssl
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -49,6 +52,7 @@ MAX_CLIENTS = 64
 ORIGINS = 4096  # of which a client remembers how they are reached
 DNS_TIMEOUT = 5.0
 Stopwatch = Callable[[], timedelta]
+GiveBack = Callable[[Connection], None]
 _END_OF_HEAD = b"\r\n\r\n"
 _NO_CAUSE = Exception()
 
@@ -60,6 +64,8 @@ class FarEnd(ResponseHandler):
     - The head is parsed before the bytes behind it: junk after an answer spoils the line, not the answer.
     - Bytes that nobody asked for close the line, so they can never be taken for the next answer.
     - Framing (chunk extensions, interim answers) is counted, so it cannot flow for ever without a body.
+
+    aiohttp sets a timer anew for every piece that comes.  Here a timer that rings asks whether time is up.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -71,19 +77,28 @@ class FarEnd(ResponseHandler):
         self._heads = 0
         self._is_answered = False
         self._is_over = False
+        self._is_awaited = False  # the far end has to say something
+        self._heard_at = 0.0
+        self._head_by = math.inf
+        self._rings_at = math.inf
+        self._timer_handle: asyncio.TimerHandle | None = None
 
     def allow(self, size: int) -> None:
         """How many more raw bytes this answer may take."""
         self._room = size
 
-    def say(self, request: bytes, waited: Stopwatch) -> timedelta:
-        """Puts a whole request on the line.  It is on record before: a kill in between forgets no question."""
+    def say(self, request: bytes, waited: Stopwatch, head_by: float = math.inf) -> timedelta:
+        """Puts a whole request on the line.  It is on record before: a kill in between forgets no question.
+
+        `head_by`: the time of the loop at which the head of the answer must be here.
+        """
         transport = self.transport
         if transport is None or transport.is_closing():
             raise ClientConnectionResetError("Cannot write to closing transport")
         sent_after = waited()
         transport.write(request)
-        self.start_timeout()
+        self._head_by = head_by
+        self._reschedule_timeout()
         return sent_after
 
     async def answer(self) -> tuple[RawResponseMessage, StreamReader]:
@@ -100,6 +115,8 @@ class FarEnd(ResponseHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self.cut_by = exc
+        if self._timer_handle is not None:
+            self._timer_handle.cancel()
         super().connection_lost(exc)
 
     def set_response_params(self, **params: Any) -> None:
@@ -125,6 +142,7 @@ class FarEnd(ResponseHandler):
                 return
         else:
             self._is_answered = True
+            self._head_by = math.inf
         super().feed_data(data, size)
 
     def data_received(self, data: bytes) -> None:
@@ -162,6 +180,37 @@ class FarEnd(ResponseHandler):
         if payload is not None and not payload.is_eof() and payload.exception() is None:
             payload.set_exception(exc)
 
+    def _reschedule_timeout(self) -> None:
+        """Something was said, or heard: from here on it counts how long nothing is heard."""
+        self._is_awaited = True
+        self._heard_at = self._loop.time()
+        rings_at = self._time_is_up_at()
+        if self._timer_handle is None or rings_at < self._rings_at:
+            self._ring_at(rings_at)
+
+    def _drop_timeout(self) -> None:
+        self._is_awaited = False
+
+    def _time_is_up_at(self) -> float:
+        is_timed = self._is_awaited and self._read_timeout
+        return min(self._heard_at + (self._read_timeout or 0.0), self._head_by) if is_timed else self._head_by
+
+    def _ring_at(self, when: float) -> None:
+        if self._timer_handle is not None:
+            self._timer_handle.cancel()
+        self._rings_at = when
+        self._timer_handle = None if when == math.inf else self._loop.call_at(when, self._ring)
+
+    def _ring(self) -> None:
+        self._timer_handle = None
+        up_at, now = self._time_is_up_at(), self._loop.time()
+        if now < up_at:
+            self._ring_at(up_at)
+        elif now >= self._head_by:
+            self.set_exception(TimeoutError())
+        else:
+            self._on_read_timeout()
+
     def _awaits_head(self) -> bool:
         is_open = self.transport is not None and not self._is_over
         return is_open and not self._is_answered and self._parser is not None
@@ -182,6 +231,7 @@ class FarResponse:
 
     __slots__ = (
         "_connection",
+        "_give_back",
         "content",
         "far",
         "headers",
@@ -193,8 +243,11 @@ class FarResponse:
     )
 
     def __init__(
-        self, connection: Connection, far: FarEnd, head: RawResponseMessage, content: StreamReader
+        self, connection: Connection, give_back: GiveBack, answer: tuple[RawResponseMessage, StreamReader]
     ) -> None:
+        head, content = answer
+        far = connection.protocol
+        assert isinstance(far, FarEnd)  # noqa: S101 - the connector was told to make them
         self.far = far
         self.status = head.code
         self.reason = head.reason
@@ -204,6 +257,7 @@ class FarResponse:
         self.sent_after = timedelta(0)  # the request was on the line
         self.is_tls = False
         self._connection: Connection | None = connection
+        self._give_back = give_back
         content.on_eof(self.release)
 
     def release(self) -> None:
@@ -215,7 +269,7 @@ class FarResponse:
         if line is not None and line.get_write_buffer_size():
             connection.close()
         else:
-            connection.release()
+            self._give_back(connection)
 
 
 class Sending(NamedTuple):
@@ -223,13 +277,14 @@ class Sending(NamedTuple):
 
     target: str
     headers: bytes
-    post: bytes | None = None
+    post: bytes | None
+    head_by: float  # the time of the loop at which the head of the answer must be here
 
 
 class Origin:
-    """How one origin is reached, worked out once."""
+    """How one origin is reached, worked out once, and the lines to it that are free."""
 
-    __slots__ = ("base", "host", "is_tls", "refused", "request")
+    __slots__ = ("base", "host", "is_kept", "is_tls", "lines", "refused", "request")
 
     def __init__(self, url: URL, proxy: URL | None, loop: asyncio.AbstractEventLoop) -> None:
         self.base = str(url.origin())
@@ -237,6 +292,13 @@ class Origin:
         self.request = ClientRequest("GET", url, loop=loop, proxy=proxy)  # only the connector asks it
         self.host = _lines(self.request, hdrs.HOST, hdrs.AUTHORIZATION)
         self.refused: Reason | None = None  # why nobody may connect there
+        self.is_kept = False  # by its client
+        self.lines: deque[tuple[Connection, float]] = deque()  # with the time since which they are free
+
+    def close_lines(self, long_ago: float = math.inf) -> None:
+        """Those that are free since then, and those that the far end has closed."""
+        while self.lines and (self.lines[0][1] <= long_ago or self.lines[0][0].closed):
+            self.lines.popleft()[0].close()
 
     def spell(self, sending: Sending, *, is_proxied: bool, closes: bool) -> bytes:
         """The bytes of a request."""
@@ -289,6 +351,8 @@ class Client:
         self._loop = asyncio.get_running_loop()
         self._proxy = URL(way.proxy) if way.proxy and not is_socks(way.proxy) else None
         self._closes = way.keep_alive <= 0
+        self._keep_alive = way.keep_alive
+        self._sweeper: asyncio.TimerHandle | None = None
         self._origins: dict[str, Origin] = {}
         self._lookup = NameserverLookup(way.nameservers, way.dns_timeout) if way.nameservers else None
         resolver = GuardedResolver(self._lookup or system, self.guard, way.dns_timeout)
@@ -309,19 +373,20 @@ class Client:
         """
         origin = Origin(url, self._proxy, self._loop)
         if len(self._origins) >= ORIGINS:
-            self._origins.clear()
+            self._forget_origins()
         if "?" not in base:  # a query without a path: there the first slash is none of the path's
             self._origins[base] = origin
+            origin.is_kept = True
         return origin
 
     async def send(
         self, origin: Origin, sending: Sending, timeout: ClientTimeout, waited: Stopwatch
     ) -> FarResponse:
-        """One request, up to the head of its answer.  The total deadline is the caller's, and so is the stopwatch."""
-        try:
-            connection = await self._connector.connect(origin.request, traces=[], timeout=timeout)
-        except TimeoutError as error:
-            raise ConnectionTimeoutError from error
+        """One request, up to the head of its answer.  The stopwatch is the caller's."""
+        connection = self._free_line(origin)
+        if connection is None:
+            async with asyncio.timeout_at(sending.head_by):
+                connection = await self._connect(origin, timeout)
         far = connection.protocol
         assert isinstance(far, FarEnd)  # noqa: S101 - the connector was told to make them
         far.set_response_params(
@@ -334,19 +399,59 @@ class Client:
         )
         try:
             request = origin.spell(sending, is_proxied=self._proxy is not None, closes=self._closes)
-            sent_after = far.say(request, waited)
-            head, content = await far.answer()
+            sent_after = far.say(request, waited, sending.head_by)
+            answer = await far.answer()
         except BaseException:
             connection.close()
             raise
-        response = FarResponse(connection, far, head, content)
+        response = FarResponse(connection, functools.partial(self._give_back, origin), answer)
         response.sent_after, response.is_tls = sent_after, origin.is_tls
         return response
 
     async def close(self) -> None:
+        self._forget_origins()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
         await self._connector.close()
         if self._lookup is not None:
             await self._lookup.close()
+
+    async def _connect(self, origin: Origin, timeout: ClientTimeout) -> Connection:
+        try:
+            return await self._connector.connect(origin.request, traces=[], timeout=timeout)
+        except TimeoutError as error:
+            raise ConnectionTimeoutError from error
+
+    def _free_line(self, origin: Origin) -> Connection | None:
+        """The one that has been free longest, unless that is too long."""
+        if not origin.lines:
+            return None
+        origin.close_lines(self._loop.time() - self._keep_alive)
+        return origin.lines.popleft()[0] if origin.lines else None
+
+    def _give_back(self, origin: Origin, connection: Connection) -> None:
+        """A line whose answer is in.  Behind a proxy the connector keeps it: it has words of its own for each use."""
+        far = connection.protocol
+        if self._closes or self._proxy is not None or not origin.is_kept or far is None or far.should_close:
+            connection.release()
+            return
+        origin.lines.append((connection, self._loop.time()))
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(self._keep_alive, self._sweep)
+
+    def _sweep(self) -> None:
+        """Closes the lines that nobody has used for long."""
+        self._sweeper, long_ago = None, self._loop.time() - self._keep_alive
+        for origin in self._origins.values():
+            origin.close_lines(long_ago)
+        if any(origin.lines for origin in self._origins.values()):
+            self._sweeper = self._loop.call_later(self._keep_alive, self._sweep)
+
+    def _forget_origins(self) -> None:
+        for origin in self._origins.values():
+            origin.is_kept = False
+            origin.close_lines()
+        self._origins.clear()
 
 
 class Clients:

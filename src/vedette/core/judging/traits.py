@@ -17,7 +17,6 @@ from vedette.contracts.words import ContentClass
 
 SAMPLE = 1200  # characters
 SIGN_LIMIT = 1500  # characters; a longer text that says "no results" says more than that
-_DIGITS = frozenset("0123456789")
 LEAST_WORDS = 12  # of the sample, to tell a language
 LEAST_SHARE = 0.08  # function words; Croatian has fewer than English, menus next to none
 FUNCTION_WORDS = {
@@ -121,7 +120,9 @@ def measure(extraction: Extraction) -> Traits:
         sample_words=len(words),
         function_words=small,
         distinct_words=len(set(words)),
-        figures=len([word for word in words if word[0] in _DIGITS and len(word) > 2]),
+        figures=len(
+            [word for word in words if "0" <= word < ":" and len(word) > 2]
+        ),  # digits come before ":"
         language=language,
         asks_password=extraction.asks_password,
         signs=_signs(extraction.title, text),
@@ -131,7 +132,7 @@ def measure(extraction: Extraction) -> Traits:
 
 def _language(words: list[str], said: str) -> tuple[str, int]:
     """By the small words that no text does without; a text in a third language is what it says it is."""
-    counts = {name: len([word for word in words if word in small]) for name, small in FUNCTION_WORDS.items()}
+    counts = {name: sum(map(small.__contains__, words)) for name, small in FUNCTION_WORDS.items()}
     best = max(counts, key=counts.__getitem__)
     is_told = len(words) >= LEAST_WORDS and counts[best] >= LEAST_SHARE * len(words)
     return (best if is_told else said[:2].lower()), counts[best]
