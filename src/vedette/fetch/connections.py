@@ -2,10 +2,12 @@
 
 aiohttp is trusted with connecting and with reading answers, and made stricter where a hostile far end gains from
 laxness; `FarEnd` says where.  Requests are written by us: aiohttp's request and response objects cost more than the
-rest of an exchange.  Lines that are free wait with their origin, and a line has one timer for all its answers: aiohttp's
-own book-keeping of both costs as much as reading a short answer.  It leans on names that aiohttp does not promise to
-keep (`_factory`, `_parser`, `_payload`, `_tail`, `_read_timeout`, `_reschedule_timeout`, `_drop_timeout`);
-`tests/stages/test_fetch_hostile.py` and `tests/stages/test_fetch_lines.py` turn red when one of them moves.
+rest of an exchange.  Lines that are free wait with their origin, and a line has one timer for all its answers:
+aiohttp's own book-keeping of both costs as much as reading a short answer.
+
+It leans on names that aiohttp does not promise to keep (`_factory`, `_parser`, `_payload`, `_tail`, `_read_timeout`,
+`_reschedule_timeout`, `_drop_timeout`); `tests/stages/test_fetch_hostile.py` and `tests/stages/test_fetch_lines.py`
+turn red when one of them moves.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class WordWindows(NamedTuple):
 
 
 def word_windows(text: str) -> WordWindows:
-    """Words begin behind a space.  The fingerprints of a page are asked for in a row, so the last text is remembered."""
+    """Words begin behind a space.  Fingerprints of a page are asked for in a row, so the last text is remembered."""
     return _remembered(text) if len(text) <= REMEMBERED else _windows(text)
 
 
