@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vedette.core.change.layers import simhash
 from vedette.core.judging import embedding
-from vedette.core.text.word_windows import REMEMBERED, word_windows
+from vedette.core.text.word_windows import REMEMBERED, parted_words, word_windows
 
 TEXTS = st.text(alphabet=st.sampled_from(" abčžŠİ9\t\n\x01\xa0"), max_size=60)
 
@@ -42,5 +42,5 @@ def test_a_vector_parts_words_by_any_white_space(text: str) -> None:
     data = b" " + said + b" " * 8
     starts = [at + 1 for at in range(len(data) - 8) if data[at] <= ord(" ")] if said else []
     words = [int.from_bytes(data[at : at + 8], "little") for at in starts]
-    assert embedding._words(text).tolist() == words
+    assert parted_words(text, embedding.MOST).tolist() == words
     assert np.isfinite(embedding.embed(text)).all()

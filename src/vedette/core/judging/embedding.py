@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from vedette.core.text.word_windows import WINDOW, word_windows
+from vedette.core.text.word_windows import parted_words
 
 DIMENSIONS = 256
 SIMILAR = 0.9  # spec 001/9.2
@@ -28,7 +28,7 @@ _PACKED = np.dtype("<f2")  # half precision, little-endian: 512 bytes
 
 def embed(text: str) -> np.ndarray:
     """A vector of length 1, or of zeros for a text without words."""
-    words = _words(text)
+    words = parted_words(text, MOST)
     if not len(words):
         return np.zeros(DIMENSIONS, np.float32)
     summed = _summed(np.concatenate((words, words & _STEM)))
@@ -75,22 +75,6 @@ def most_alike(
     cosines: np.ndarray = np.einsum("ij,j->i", others[rows], one.astype(np.float32))
     best = int(cosines.argmax())
     return int(rows[best]), float(cosines[best])
-
-
-def _words(text: str) -> np.ndarray:
-    """The words of its beginning, parted by white space; the text of a page has none but single spaces."""
-    if text and len(text) <= MOST and not (text[0].isspace() or text[-1].isspace()):
-        known = word_windows(text)
-        if known.is_plain:
-            return known.words
-    said = text[:MOST].lower().strip()
-    if not said:
-        return np.empty(0, np.uint64)
-    data = b" " + said.encode("utf-8", "replace") + b" " * WINDOW
-    starts = (np.frombuffer(data, np.uint8)[:-WINDOW] <= ord(" ")).nonzero()[0] + 1
-    every: np.ndarray = np.ndarray((len(data) - WINDOW + 1,), np.uint64, data, 0, (1,))  # one per byte
-    words: np.ndarray = every[starts]
-    return words
 
 
 def _summed(words: np.ndarray) -> np.ndarray:
