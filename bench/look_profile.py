@@ -31,7 +31,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "look: robots": ("engine.crawl.look:_Walk.robots_refuse",),
     "look: permits, hops": ("engine.crawl.look:Looker.look",),
     "fetch: send": ("fetch.connections:Client.send",),
-    "fetch: line": ("fetch.connections:FarEnd.data_received",),
+    "fetch: line": ("fetch.far_end:FarEnd.data_received",),
     "fetch: rest": ("fetch.http:HttpFetcher.fetch",),
     "read: begin, digest": ("engine.crawl.look_record:LookRecord.begun",),
     "read: parse, text, links": ("engine.crawl.content_reader:ContentReader.read",),

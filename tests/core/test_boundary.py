@@ -16,6 +16,7 @@ ALLOWED = {
     "fetch/guard.py": {"socket"},
     "fetch/resolver.py": {"socket", "aiohttp", "aiodns", "pycares"},
     "fetch/connections.py": {"aiohttp", "ssl"},
+    "fetch/far_end.py": {"aiohttp"},
     "fetch/socks.py": {"socket", "aiohttp"},
     "fetch/http.py": {"aiohttp"},
     "fetch/heads.py": {"aiohttp"},

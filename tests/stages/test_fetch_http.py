@@ -27,7 +27,8 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import MEANING
-from vedette.fetch.connections import MAX_CLIENTS, FarEnd
+from vedette.fetch.connections import MAX_CLIENTS
+from vedette.fetch.far_end import FarEnd
 from vedette.fetch.heads import read_retry_after
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.telemetry.clock import SystemClock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import resource
 import signal
@@ -18,12 +19,14 @@ from vedette.store.sqlite import StoreLock
 DESCRIPTORS = 8192
 ENGINE_LOCK = "lock"  # one engine per data folder
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+ONE_ARENA = (-8, 1)  # M_ARENA_MAX of malloc.h
 T = TypeVar("T")
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
     """Run this in an event loop that is ours: uvloop where it is installed, and as many open files as allowed."""
     raise_descriptors()
+    share_memory()
     with suppress(ImportError):
         import uvloop
 
@@ -70,6 +73,15 @@ def locked(data: Path, name: str = ENGINE_LOCK, *, doing: str = "", shared: bool
 def this_process() -> str:
     """As a lock names who has it."""
     return f"pid {os.getpid()} on {socket.gethostname()}"
+
+
+def share_memory() -> None:
+    """All threads take memory from one place: what one of them gives back the others can use.
+
+    glibc has a place for each thread, which keeps the most that this thread ever needed.
+    """
+    with suppress(AttributeError, OSError):  # not every C library has it
+        ctypes.CDLL(None).mallopt(*ONE_ARENA)
 
 
 def raise_descriptors() -> None:

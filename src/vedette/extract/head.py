@@ -197,14 +197,14 @@ def links_of(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
     nodes = tree.css("a[href]")
     nodes += tree.tags("area")
     del nodes[MAX_LINKS:]
-    hrefs: list[str] = []
-    related: list[tuple[str, bool]] = []  # links that say how they relate to the page: is it marked?
+    hrefs = [href for node in nodes if (href := node.attrs.get("href"))]
+    if tree.css_first("a[rel], area[rel]") is None:  # most pages say of no link how it relates to them
+        return tuple(hrefs), ()
+    related: list[tuple[str, bool]] = []  # links that do: is it marked?
     for node in nodes:  # one at a time: the attributes of all links together take more than the page
         said = node.attributes
-        if href := said.get("href"):
-            hrefs.append(href)
-            if "rel" in said:
-                related.append((href, is_marked(said["rel"])))
+        if "rel" in said and (href := said.get("href")):
+            related.append((href, is_marked(said["rel"])))
     marked = {href for href, is_so in related if is_so}
     if not marked:  # most pages mark none
         return tuple(hrefs), ()

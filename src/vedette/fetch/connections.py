@@ -1,24 +1,26 @@
-"""Connections: one guarded aiohttp client per distinct way of connecting, and our half of each line.
+"""Connections: one guarded aiohttp client per distinct way of connecting, and the lines that are free.
 
-aiohttp is trusted with connecting and with reading answers, and made stricter where a hostile far end gains from
-laxness; `FarEnd` says where.  Requests are written by us: aiohttp's request and response objects cost more than the
-rest of an exchange.  It leans on names that aiohttp does not promise to keep (`_factory`, `_parser`, `_payload`,
-`_tail`); `tests/stages/test_fetch_hostile.py` turns red when one of them moves.
+aiohttp is trusted with connecting and with reading answers (`far_end.py`).  Requests are written by us: aiohttp's
+request and response objects cost more than the rest of an exchange.  Lines that are free wait with their origin:
+aiohttp's own book-keeping of them costs a tenth of a short answer.
+
+It leans on a name that aiohttp does not promise to keep (`_factory`); `tests/stages/test_fetch_hostile.py` turns red
+when it moves.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import ssl
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from aiohttp import (
-    ClientConnectionResetError,
     ClientRequest,
     ClientTimeout,
     ConnectionTimeoutError,
@@ -28,13 +30,13 @@ from aiohttp import (
 )
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
-from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.http_parser import RawResponseMessage
 from yarl import URL
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetch import MIB, FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.words import Reason
+from vedette.fetch.far_end import FarEnd, Stopwatch
 from vedette.fetch.guard import Guard
 from vedette.fetch.proxy_address import is_socks, read_socks
 from vedette.fetch.resolver import GuardedResolver, NameserverLookup, NoLookup, SystemLookup
@@ -42,139 +44,10 @@ from vedette.fetch.socks import SocksConnector
 
 HEADER_FIELDS = 256
 HEADER_FIELD_SIZE = 32 * 1024  # content security policies of real sites pass 8 KiB
-HEAD_ROOM = 2 * MIB  # raw bytes until the caller says how much body it wants
-INTERIM_ANSWERS = 16  # 100 Continue, 103 Early Hints
-BLANK_HEADS = 4  # ends of a head with no head before them
 MAX_CLIENTS = 64
 ORIGINS = 4096  # of which a client remembers how they are reached
 DNS_TIMEOUT = 5.0
-Stopwatch = Callable[[], timedelta]
-_END_OF_HEAD = b"\r\n\r\n"
-_NO_CAUSE = Exception()
-
-
-class FarEnd(ResponseHandler):
-    """aiohttp's half of one connection, and what it is strict about.
-
-    - A broken body fails the reader at once; aiohttp alone lets it wait for the total deadline.
-    - The head is parsed before the bytes behind it: junk after an answer spoils the line, not the answer.
-    - Bytes that nobody asked for close the line, so they can never be taken for the next answer.
-    - Framing (chunk extensions, interim answers) is counted, so it cannot flow for ever without a body.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
-        self.address = ""
-        self.cut_by: BaseException | None = None
-        self._room = HEAD_ROOM
-        self._interim = 0
-        self._heads = 0
-        self._is_answered = False
-        self._is_over = False
-
-    def allow(self, size: int) -> None:
-        """How many more raw bytes this answer may take."""
-        self._room = size
-
-    def say(self, request: bytes, waited: Stopwatch) -> timedelta:
-        """Puts a whole request on the line.  It is on record before: a kill in between forgets no question."""
-        transport = self.transport
-        if transport is None or transport.is_closing():
-            raise ClientConnectionResetError("Cannot write to closing transport")
-        sent_after = waited()
-        transport.write(request)
-        self.start_timeout()
-        return sent_after
-
-    async def answer(self) -> tuple[RawResponseMessage, StreamReader]:
-        """The head of the answer and its body, which may still be coming."""
-        while True:
-            message, content = await self.read()
-            if not 100 <= message.code < 200 or message.code == 101:
-                return message, content
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        peer = transport.get_extra_info("peername")
-        self.address = peer[0] if peer else ""
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self.cut_by = exc
-        super().connection_lost(exc)
-
-    def set_response_params(self, **params: Any) -> None:
-        self._room = HEAD_ROOM
-        self._interim = 0
-        self._heads = 0
-        self._is_answered = False
-        early, self._tail = self._tail, b""
-        super().set_response_params(**params)
-        if early:  # after the request is out, or aiohttp blames the line for what was said on it
-            self._loop.call_soon(self.data_received, early)
-
-    def feed_data(self, data: Any, size: int = 0) -> None:
-        """One parsed head.  The first that is not interim is the answer; there is no second."""
-        if self._is_answered:
-            self.force_close()
-            return
-        code = data[0].code
-        if 100 <= code < 200 and code != 101:
-            self._interim += 1
-            if self._interim > INTERIM_ANSWERS:
-                self._fail("more interim answers than anyone needs")
-                return
-        else:
-            self._is_answered = True
-        super().feed_data(data, size)
-
-    def data_received(self, data: bytes) -> None:
-        if self._is_over:
-            return
-        if data and self._is_answered and (self._payload is None or self._payload.is_eof()):
-            self._drop()
-            return
-        self._room -= len(data)
-        if self._room < 0:
-            self._fail("more bytes than the answer can be worth")
-            return
-        start = 0
-        while self._awaits_head():
-            end = data.find(_END_OF_HEAD, start)
-            if end < 0:
-                break
-            self._heads += 1
-            if self._heads > INTERIM_ANSWERS + BLANK_HEADS:
-                self._fail("blank lines where an answer should be")
-                return
-            super().data_received(data[start : end + len(_END_OF_HEAD)])
-            start = end + len(_END_OF_HEAD)
-        if start == 0:
-            super().data_received(data)
-        elif start < len(data) and self.transport is not None and not self._is_over:
-            super().data_received(data[start:])
-
-    def set_exception(self, exc: BaseException, exc_cause: BaseException = _NO_CAUSE) -> None:
-        payload = self._payload
-        if exc_cause is _NO_CAUSE:
-            super().set_exception(exc)
-        else:
-            super().set_exception(exc, exc_cause)
-        if payload is not None and not payload.is_eof() and payload.exception() is None:
-            payload.set_exception(exc)
-
-    def _awaits_head(self) -> bool:
-        is_open = self.transport is not None and not self._is_over
-        return is_open and not self._is_answered and self._parser is not None
-
-    def _fail(self, words: str) -> None:
-        self.set_exception(HttpProcessingError(code=400, message=words))
-        self._drop()
-
-    def _drop(self) -> None:
-        self._is_over = True  # what is already in our hands is not worth parsing
-        self.force_close()
-        if self.transport is not None:
-            self.transport.abort()
+GiveBack = Callable[[Connection], None]
 
 
 class FarResponse:
@@ -182,6 +55,7 @@ class FarResponse:
 
     __slots__ = (
         "_connection",
+        "_give_back",
         "content",
         "far",
         "headers",
@@ -193,8 +67,11 @@ class FarResponse:
     )
 
     def __init__(
-        self, connection: Connection, far: FarEnd, head: RawResponseMessage, content: StreamReader
+        self, connection: Connection, give_back: GiveBack, answer: tuple[RawResponseMessage, StreamReader]
     ) -> None:
+        head, content = answer
+        far = connection.protocol
+        assert isinstance(far, FarEnd)  # noqa: S101 - the connector was told to make them
         self.far = far
         self.status = head.code
         self.reason = head.reason
@@ -204,6 +81,7 @@ class FarResponse:
         self.sent_after = timedelta(0)  # the request was on the line
         self.is_tls = False
         self._connection: Connection | None = connection
+        self._give_back = give_back
         content.on_eof(self.release)
 
     def release(self) -> None:
@@ -215,7 +93,7 @@ class FarResponse:
         if line is not None and line.get_write_buffer_size():
             connection.close()
         else:
-            connection.release()
+            self._give_back(connection)
 
 
 class Sending(NamedTuple):
@@ -223,13 +101,14 @@ class Sending(NamedTuple):
 
     target: str
     headers: bytes
-    post: bytes | None = None
+    post: bytes | None
+    head_by: float  # the time of the loop at which the head of the answer must be here
 
 
 class Origin:
-    """How one origin is reached, worked out once."""
+    """How one origin is reached, worked out once, and the lines to it that are free."""
 
-    __slots__ = ("base", "host", "is_tls", "refused", "request")
+    __slots__ = ("base", "host", "is_kept", "is_tls", "lines", "refused", "request")
 
     def __init__(self, url: URL, proxy: URL | None, loop: asyncio.AbstractEventLoop) -> None:
         self.base = str(url.origin())
@@ -237,6 +116,13 @@ class Origin:
         self.request = ClientRequest("GET", url, loop=loop, proxy=proxy)  # only the connector asks it
         self.host = _lines(self.request, hdrs.HOST, hdrs.AUTHORIZATION)
         self.refused: Reason | None = None  # why nobody may connect there
+        self.is_kept = False  # by its client
+        self.lines: deque[tuple[Connection, float]] = deque()  # with the time since which they are free
+
+    def close_lines(self, long_ago: float = math.inf) -> None:
+        """Those that are free since then, and those that the far end has closed."""
+        while self.lines and (self.lines[0][1] <= long_ago or self.lines[0][0].closed):
+            self.lines.popleft()[0].close()
 
     def spell(self, sending: Sending, *, is_proxied: bool, closes: bool) -> bytes:
         """The bytes of a request."""
@@ -289,6 +175,8 @@ class Client:
         self._loop = asyncio.get_running_loop()
         self._proxy = URL(way.proxy) if way.proxy and not is_socks(way.proxy) else None
         self._closes = way.keep_alive <= 0
+        self._keep_alive = way.keep_alive
+        self._sweeper: asyncio.TimerHandle | None = None
         self._origins: dict[str, Origin] = {}
         self._lookup = NameserverLookup(way.nameservers, way.dns_timeout) if way.nameservers else None
         resolver = GuardedResolver(self._lookup or system, self.guard, way.dns_timeout)
@@ -309,19 +197,20 @@ class Client:
         """
         origin = Origin(url, self._proxy, self._loop)
         if len(self._origins) >= ORIGINS:
-            self._origins.clear()
+            self._forget_origins()
         if "?" not in base:  # a query without a path: there the first slash is none of the path's
             self._origins[base] = origin
+            origin.is_kept = True
         return origin
 
     async def send(
         self, origin: Origin, sending: Sending, timeout: ClientTimeout, waited: Stopwatch
     ) -> FarResponse:
-        """One request, up to the head of its answer.  The total deadline is the caller's, and so is the stopwatch."""
-        try:
-            connection = await self._connector.connect(origin.request, traces=[], timeout=timeout)
-        except TimeoutError as error:
-            raise ConnectionTimeoutError from error
+        """One request, up to the head of its answer.  The stopwatch is the caller's."""
+        connection = self._free_line(origin)
+        if connection is None:
+            async with asyncio.timeout_at(sending.head_by):
+                connection = await self._connect(origin, timeout)
         far = connection.protocol
         assert isinstance(far, FarEnd)  # noqa: S101 - the connector was told to make them
         far.set_response_params(
@@ -334,19 +223,59 @@ class Client:
         )
         try:
             request = origin.spell(sending, is_proxied=self._proxy is not None, closes=self._closes)
-            sent_after = far.say(request, waited)
-            head, content = await far.answer()
+            sent_after = far.say(request, waited, sending.head_by)
+            answer = await far.answer()
         except BaseException:
             connection.close()
             raise
-        response = FarResponse(connection, far, head, content)
+        response = FarResponse(connection, functools.partial(self._give_back, origin), answer)
         response.sent_after, response.is_tls = sent_after, origin.is_tls
         return response
 
     async def close(self) -> None:
+        self._forget_origins()
+        if self._sweeper is not None:
+            self._sweeper.cancel()
         await self._connector.close()
         if self._lookup is not None:
             await self._lookup.close()
+
+    async def _connect(self, origin: Origin, timeout: ClientTimeout) -> Connection:
+        try:
+            return await self._connector.connect(origin.request, traces=[], timeout=timeout)
+        except TimeoutError as error:
+            raise ConnectionTimeoutError from error
+
+    def _free_line(self, origin: Origin) -> Connection | None:
+        """The one that has been free longest, unless that is too long."""
+        if not origin.lines:
+            return None
+        origin.close_lines(self._loop.time() - self._keep_alive)
+        return origin.lines.popleft()[0] if origin.lines else None
+
+    def _give_back(self, origin: Origin, connection: Connection) -> None:
+        """A line whose answer is in.  Behind a proxy the connector keeps it: it has words of its own for each use."""
+        far = connection.protocol
+        if self._closes or self._proxy is not None or not origin.is_kept or far is None or far.should_close:
+            connection.release()
+            return
+        origin.lines.append((connection, self._loop.time()))
+        if self._sweeper is None:
+            self._sweeper = self._loop.call_later(self._keep_alive, self._sweep)
+
+    def _sweep(self) -> None:
+        """Closes the lines that nobody has used for long."""
+        self._sweeper, long_ago = None, self._loop.time() - self._keep_alive
+        for origin in self._origins.values():
+            origin.close_lines(long_ago)
+        if any(origin.lines for origin in self._origins.values()):
+            self._sweeper = self._loop.call_later(self._keep_alive, self._sweep)
+
+    def _forget_origins(self) -> None:
+        for origin in self._origins.values():
+            origin.is_kept = False
+            origin.close_lines()
+        self._origins.clear()
 
 
 class Clients:

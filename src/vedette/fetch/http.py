@@ -73,10 +73,10 @@ class HttpFetcher:
 
     async def _ask(self, exchange: _Exchange, place: tuple[Origin, str], plan: _Plan) -> Fetched:
         origin, target = place
-        sending = Sending(target, plan.lines_for(exchange.request), exchange.request.post)
+        request = exchange.request
+        sending = Sending(target, plan.lines_for(request), request.post, exchange.deadline)
         try:
-            async with asyncio.timeout_at(exchange.deadline):
-                response = await plan.client.send(origin, sending, plan.timeout, exchange.sent)
+            response = await plan.client.send(origin, sending, plan.timeout, exchange.sent)
         except WEATHER as error:
             return exchange.failed(fault_of(error, is_tls=origin.is_tls))
         try:

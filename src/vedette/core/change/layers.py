@@ -18,6 +18,7 @@ from vedette.core.change.fields import field_summary
 from vedette.core.change.noise import is_in_any_order
 from vedette.core.change.state import State, parent
 from vedette.core.change.weigh import Weighed
+from vedette.core.text.word_windows import word_windows
 
 NEAR = 0.9  # spec 001: 90 % similar is a near-duplicate
 
@@ -132,7 +133,6 @@ def _has_fields(blocks: Sequence[Block]) -> bool:
 # Near-duplicates: a 64-bit fingerprint that moves little when a text changes little.
 
 BITS = 64
-_WINDOW = 8  # bytes from the start of each word: the word and a little of the next
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))  # splitmix64
 _EIGHT = np.arange(8, dtype=np.uint64)[:, None]
 _LOW = np.uint64(0x0101010101010101)  # the lowest bit of every byte
@@ -143,13 +143,9 @@ _AT_ONCE = 64 * _COUNTED  # and how many are spread out at once: eight integers 
 
 def simhash(text: str) -> int:
     """Signed, as stores keep it.  0 for a text without words."""
-    data = b" " + text.lower().encode("utf-8", "replace") + b" " * _WINDOW
-    starts = (np.frombuffer(data, np.uint8)[:-_WINDOW] == ord(" ")).nonzero()[0] + 1
     if not text:
         return 0
-    windows: np.ndarray = np.ndarray((len(data) - _WINDOW + 1,), np.uint64, data, 0, (1,))  # one per byte
-    words = windows[starts]
-    words *= _MIX[0]
+    words = word_windows(text).words * _MIX[0]
     words ^= words >> _SHIFT[0]
     words *= _MIX[1]
     words ^= words >> _SHIFT[1]

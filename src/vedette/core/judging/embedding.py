@@ -10,13 +10,14 @@ import math
 
 import numpy as np
 
+from vedette.core.text.word_windows import parted_words
+
 DIMENSIONS = 256
 SIMILAR = 0.9  # spec 001/9.2
 APART = 96  # signs; texts that have nothing to do with each other differ in half of the 256
 CANDIDATES = 64  # with the fewest signs apart, before cosines are taken
 VERSION = "hashed-words-1"  # vectors of different versions cannot be compared
 MOST = 20_000  # characters; a longer text is known by its beginning
-_WINDOW = 8  # bytes from the start of each word: the word and a little of the next
 _STEM = np.uint64(0xFFFFFFFF)  # its first four bytes: what stays of a word when its ending changes
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))  # splitmix64
 _SHIFT = np.uint64(31)
@@ -27,13 +28,9 @@ _PACKED = np.dtype("<f2")  # half precision, little-endian: 512 bytes
 
 def embed(text: str) -> np.ndarray:
     """A vector of length 1, or of zeros for a text without words."""
-    said = text[:MOST].lower().strip()
-    if not said:
+    words = parted_words(text, MOST)
+    if not len(words):
         return np.zeros(DIMENSIONS, np.float32)
-    data = b" " + said.encode("utf-8", "replace") + b" " * _WINDOW
-    starts = (np.frombuffer(data, np.uint8)[:-_WINDOW] <= ord(" ")).nonzero()[0] + 1
-    windows: np.ndarray = np.ndarray((len(data) - _WINDOW + 1,), np.uint64, data, 0, (1,))  # one per byte
-    words = windows[starts]
     summed = _summed(np.concatenate((words, words & _STEM)))
     length = math.sqrt(np.abs(summed).sum())  # of the dampened vector: the squares of its roots
     if not length:

@@ -14,10 +14,10 @@ import xxhash
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.verdict import Traits
 from vedette.contracts.words import ContentClass
+from vedette.core.text.word_windows import REMEMBERED, word_windows
 
 SAMPLE = 1200  # characters
 SIGN_LIMIT = 1500  # characters; a longer text that says "no results" says more than that
-_DIGITS = frozenset("0123456789")
 LEAST_WORDS = 12  # of the sample, to tell a language
 LEAST_SHARE = 0.08  # function words; Croatian has fewer than English, menus next to none
 FUNCTION_WORDS = {
@@ -111,7 +111,7 @@ def measure(extraction: Extraction) -> Traits:
     language, small = _language(words, extraction.language)
     return Traits(
         chars=len(text),
-        words=len(words) if len(text) <= SAMPLE else _spaces(letters) + 1,
+        words=len(words) if len(text) <= SAMPLE else _count(text, letters),
         visible_chars=extraction.visible_chars,
         link_chars=extraction.link_chars,
         sentences=sample.count(". ")
@@ -121,7 +121,9 @@ def measure(extraction: Extraction) -> Traits:
         sample_words=len(words),
         function_words=small,
         distinct_words=len(set(words)),
-        figures=len([word for word in words if word[0] in _DIGITS and len(word) > 2]),
+        figures=len(
+            [word for word in words if "0" <= word < ":" and len(word) > 2]
+        ),  # digits come before ":"
         language=language,
         asks_password=extraction.asks_password,
         signs=_signs(extraction.title, text),
@@ -131,7 +133,7 @@ def measure(extraction: Extraction) -> Traits:
 
 def _language(words: list[str], said: str) -> tuple[str, int]:
     """By the small words that no text does without; a text in a third language is what it says it is."""
-    counts = {name: len([word for word in words if word in small]) for name, small in FUNCTION_WORDS.items()}
+    counts = {name: sum(map(small.__contains__, words)) for name, small in FUNCTION_WORDS.items()}
     best = max(counts, key=counts.__getitem__)
     is_told = len(words) >= LEAST_WORDS and counts[best] >= LEAST_SHARE * len(words)
     return (best if is_told else said[:2].lower()), counts[best]
@@ -146,9 +148,11 @@ def _signs(title: str, text: str) -> tuple[str, ...]:
     return tuple(sign.code for sign in SIGNS if sign.regex.search(said))
 
 
-def _spaces(letters: bytes) -> int:
-    """`bytes.count` stops at each of thousands; this takes a fifth of its time."""
-    return int(np.count_nonzero(np.frombuffer(letters, np.uint8) == ord(" ")))
+def _count(text: str, letters: bytes) -> int:
+    """Words that spaces part.  `bytes.count` stops at each of thousands; this takes a fifth of its time."""
+    if len(text) <= REMEMBERED:  # the fingerprint has just asked for them
+        return len(word_windows(text).words)
+    return int(np.count_nonzero(np.frombuffer(letters, np.uint8) == ord(" "))) + 1
 
 
 def _key(letters: bytes) -> int:
