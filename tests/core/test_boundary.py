@@ -26,6 +26,7 @@ ALLOWED = {
     "notify/channels.py": {"apprise"},
     "app/channels.py": {"ssl"},
     # and databases
+    "jobs/bullmq_package.py": {"redis"},  # the server of the queues, named by the operator
     "store/panel/redis_board.py": {"redis"},
     "store/dialect.py": {"psycopg"},
     "evidence/object_files.py": {"obstore"},  # the bucket of `evidence.storage`

@@ -102,7 +102,7 @@ def test_usage_and_options_are_in_plain_words(cli: Cli):
         ("run --max-visits x", "Invalid value for '--max-visits': it is not a whole number."),
         ("run --max-visits 0", "Invalid value for '--max-visits': at least 1."),
         ("list --limit -1", "Invalid value for '--limit': at least 0."),
-        ("list --sorce x", "No such option: --sorce (Possible options: --json, --outcome, --source)."),
+        ("list --sorce x", "No such option: --sorce (Possible options: --cursor, --outcome, --source)."),
         ("changes --nothing-of-the-kind", "No such option: --nothing-of-the-kind."),
         ("evidence heads x", "Got unexpected extra argument(s) (x)."),
         ("lisst", "No such command 'lisst'. Did you mean 'list'?"),

@@ -157,7 +157,7 @@ async def test_the_page_and_the_call_show_what_was_found_as_text(tmp_path: Path)
     installation = an_installation(tmp_path)
     async with serving(installation) as client:
         waits = (await client.ask("/search?text=zakon")).text
-        assert "1 pieces are not in the index yet" in waits
+        assert "1 piece is not in the index yet" in waits
         index_evidence(installation)
         page = (await client.ask("/search?text=zakon")).text
         assert "&lt;/script&gt; <mark>zakon</mark> " in page

@@ -14,7 +14,7 @@ from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.change.layers import compare
 from vedette.core.change.patience import SECOND_LOOK, WAITS, knows_more, patience
 from vedette.core.change.state import Looks, State
-from vedette.core.change.weigh import Weighed, weigh
+from vedette.core.change.weigh import Trust, Weighed, weigh
 
 CLOSE = timedelta(minutes=2)  # what differs between looks further apart may be edited
 TRUSTED = 3  # differences of a target that were all confirmed: then the first look is believed
@@ -183,9 +183,9 @@ def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
     looks = len(states) - 1
     if waited == len(WAITS) - 1 and states[-1] is states[-2] and not past.noise.is_restless:
         # Nothing is drawn anew in so long a time.  More looks would see the next edit and take it for noise.
-        states, ats = (states[0], states[-1]), (ats[0], ats[-1])
-        past = replace(past, is_settled=True)
-    weighed = _weighed(states, ats, past)
+        weighed = _weighed((states[0], states[-1]), (ats[0], ats[-1]), replace(past, is_settled=True))
+    else:
+        weighed = _weighed(states, ats, past)
     if weighed.is_open:
         reason = Reason("edit_or_noise", looks, "some lines differ between the looks; the next one tells")
         return Observe(
@@ -231,8 +231,8 @@ def _weighed(states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -
     looks = Looks(states=states, ats=ats, close_within=past.close_within)
     noise, age = _aged(past)
     is_steady = noise.agreed >= TRUSTED and not noise.is_restless and past.risk is not Risk.CRITICAL
-    is_trusted = past.is_settled or (is_steady and not _patience(past, ats[1]))
-    return weigh(looks, noise, age=age, is_trusted=is_trusted)
+    trust = Trust.SETTLED if past.is_settled else Trust(is_steady and not _patience(past, ats[1]))
+    return weigh(looks, noise, age=age, trust=trust)
 
 
 def _aged(past: Past) -> tuple[Noise, int]:

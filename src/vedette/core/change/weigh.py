@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cache
 
 from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
@@ -123,12 +124,17 @@ class Weighed:
     reasons: tuple[Reason, ...] = ()
 
 
-def weigh(looks: Looks, noise: Noise, *, age: int, is_trusted: bool = False) -> Weighed:
-    """All differences since the state before.  `age`: looks at this target before them.
+class Trust(IntEnum):
+    """Why one look is enough, or that it is not."""
 
-    `is_trusted`: differences of this target were always confirmed, so one look is enough.
-    """
-    return _Weighing(looks, noise, age, is_trusted).weighed()
+    NONE = 0
+    CONFIRMED = 1  # differences of this target were always confirmed, and what comes back is looked at again
+    SETTLED = 2  # this difference lasted
+
+
+def weigh(looks: Looks, noise: Noise, *, age: int, trust: Trust = Trust.NONE) -> Weighed:
+    """All differences since the state before.  `age`: looks at this target before them."""
+    return _Weighing(looks, noise, age, trust).weighed()
 
 
 def looks_needed(steady: int, bar: float) -> int:
@@ -140,8 +146,8 @@ def looks_needed(steady: int, bar: float) -> int:
 
 
 class _Weighing:
-    def __init__(self, looks: Looks, noise: Noise, age: int, is_trusted: bool) -> None:
-        self.looks, self.noise, self.age, self.is_trusted = looks, noise, age, is_trusted
+    def __init__(self, looks: Looks, noise: Noise, age: int, trust: Trust) -> None:
+        self.looks, self.noise, self.age, self.trust = looks, noise, age, trust
         self.ledger = NoiseRecord.of(noise)
         self.seen = Recognised(looks, noise, self.ledger, age)
         self.tracks, self.vectors = self.seen.tracks, self.seen.vectors
@@ -233,10 +239,12 @@ class _Weighing:
 
     def _need(self, bar: float) -> int:
         """How many close looks must agree after the first that showed a difference."""
+        if self.trust is Trust.SETTLED:
+            return 0
         if self.has_returned:
             return looks_needed(max(1, self.age - self.noise.edited_at), bar)
         if not self.is_restless:
-            return 0 if self.is_trusted else 1
+            return 0 if self.trust else 1
         return looks_needed(self.age, bar)
 
     def _close_looks(self) -> int:
