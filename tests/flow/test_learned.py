@@ -292,7 +292,7 @@ async def test_under_a_short_budget_a_second_look_comes_within_seconds(tmp_path,
         after - before for seen in looks.values() for (before, asks), (after, _) in pairwise(seen) if asks
     ]
     assert len(waits) >= 5
-    assert max(waits) <= 65  # as soon as it was wanted: a cache may keep a page for a minute
+    assert max(waits) < 60
 
 
 @pytest.mark.parametrize("policy", ["learned", "seed-ewma"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import fastwarc
 import warcio
 from scripted import life, page
@@ -213,24 +211,3 @@ async def test_an_edit_between_two_looks_is_a_change_of_its_own_with_its_own_evi
     assert [row[0].split(": ")[1] for row in rows] == ["'25 %' -> '24 %'", "'24 %' -> '23 %'"]
     assert rows[0][2] == rows[1][1]
     assert len(watched.rows("SELECT id FROM evidence")) == 3
-
-
-def behind_a_cache(hours: float) -> str:
-    """A page that is made anew every five minutes, with a quote, a token and visitors; edited after 150 hours."""
-    chance = Random(int(hours * 12))
-    quote = " ".join(chance.choice("rijeka more otok luka grad polje šuma".split()) for _ in range(6))
-    said = f"<p>{quote}.</p><p>Oznaka {chance.randrange(10**9)}</p><p>Posjeta: {chance.randrange(9000)}</p>"
-    return page("Stopa je 24 %." if hours >= 150 else "Stopa je 25 %.").replace("</body>", said + "</body>")
-
-
-async def test_what_a_cache_keeps_for_minutes_is_learned_and_an_edit_beside_it_is_reported(tmp_path):
-    assert "Oznaka" in behind_a_cache(1)
-    script = only(lambda url, h: (200, behind_a_cache(h)))
-    watched = life(tmp_path, script, {"url": URL, "lister": "page", "risk": "CRITICAL"})
-    await watched.run(seconds=240 * 3600)
-    told = [
-        ((at - watched.rows("SELECT MIN(at) FROM visits")[0][0]) / 3_600_000, summary)
-        for at, summary in watched.rows("SELECT observed_at, summary FROM changes WHERE state = 'reported'")
-    ]
-    assert len([at for at, _ in told if at < 48]) <= 4
-    assert ["24" in summary for at, summary in told if at >= 48] == [True]

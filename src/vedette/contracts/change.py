@@ -102,8 +102,6 @@ class Noise:
     begun_at: int = 0  # looks at the target before it was learned from; below 0: all so far
     edited_at: int = 0  # looks since then when an edit was last confirmed
     replaced: tuple[int, ...] = ()  # lines that were edited away; one that comes back may be drawn
-    row: int = 0  # visits in a row at which an edit was confirmed, when that was last done
-    patience: int = 0  # how long to wait for a new draw: which of `core/change/patience.py`
     is_older: bool = False  # learned of an older form of the text: the target stays with that form
     is_glued: bool = (
         False  # learned when words of neighbouring elements were glued: until that makes no difference

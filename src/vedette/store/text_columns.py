@@ -55,7 +55,6 @@ def dump_noise(noise: Noise) -> str | None:
             "wild": noise.wild,
             "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],
             "replaced": noise.replaced,
-            "second_looks": [noise.row, noise.patience],
             "form": OLDER if noise.is_older else GLUED if noise.is_glued else FORM,
         },
         ensure_ascii=False,
@@ -77,7 +76,6 @@ def read_noise(text: str | None) -> Noise:
 def _read(kept: dict[str, Any]) -> Noise:
     paths: list[str] = kept["paths"]
     agreed, refuted, quick, begun_at, edited_at = kept["looks"]
-    row, patience = kept.get("second_looks", (0, 0))
     form, is_learned = kept.get("form", OLDER), bool(paths or kept["orders"] or kept["wild"])
     if form not in (OLDER, GLUED, FORM) and is_learned:
         return _ANEW
@@ -96,8 +94,6 @@ def _read(kept: dict[str, Any]) -> Noise:
         begun_at=begun_at,
         edited_at=edited_at,
         replaced=tuple(kept["replaced"]),
-        row=row,
-        patience=patience,
         is_older=form == OLDER and is_learned,
         is_glued=form == GLUED and is_learned,
     )

@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from vedette.contracts.change import Block, ChangeKind, Comparison, Layer, Noise
 from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.change.layers import compare
-from vedette.core.change.patience import SECOND_LOOK, WAITS, knows_more, patience
 from vedette.core.change.state import Looks, State
-from vedette.core.change.weigh import Trust, Weighed, weigh
+from vedette.core.change.weigh import Weighed, weigh
 
+SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit
 CLOSE = timedelta(minutes=2)  # what differs between looks further apart may be edited
 TRUSTED = 3  # differences of a target that were all confirmed: then the first look is believed
 CONTENT = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
@@ -54,7 +54,6 @@ class Past:
     is_removed: bool = False  # a removal was confirmed and nothing came back yet
     age: int = 1  # visits that showed content so far
     close_within: timedelta = CLOSE
-    is_settled: bool = False  # this difference lasted for as long as is waited for a new draw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +154,6 @@ def _looked_first(look: LookState, past: Past, *, came_back: bool) -> Step:
                 noise=past.noise,
                 reasons=reasons,
                 comparison=comparison,
-                again_in=WAITS[_patience(past, look.at)],
                 drops_pending=came_back,
             )
     comparison = compare(before, after, weighed)
@@ -178,14 +176,8 @@ def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
     """All looks since the difference, together."""
     states = _states(past.before, *pending.looks, past.before if look.is_equal else look.blocks)
     ats = (past.before_at, *pending.ats, look.at)
-    waited = _patience(past, ats[1])
-    past = replace(past, close_within=max(past.close_within, 2 * WAITS[waited]))
+    weighed = _weighed(states, ats, past)
     looks = len(states) - 1
-    if waited == len(WAITS) - 1 and states[-1] is states[-2] and not past.noise.is_restless:
-        # Nothing is drawn anew in so long a time.  More looks would see the next edit and take it for noise.
-        weighed = _weighed((states[0], states[-1]), (ats[0], ats[-1]), replace(past, is_settled=True))
-    else:
-        weighed = _weighed(states, ats, past)
     if weighed.is_open:
         reason = Reason("edit_or_noise", looks, "some lines differ between the looks; the next one tells")
         return Observe(
@@ -193,10 +185,7 @@ def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
             noise=past.noise,
             reasons=(reason,),
             comparison=compare(states[0], states[-1]),
-            again_in=WAITS[waited],
         )
-    if knows_more(weighed.noise, past.noise):
-        weighed = replace(weighed, noise=replace(weighed.noise, patience=max(waited, past.noise.patience)))
     comparison = compare(states[0], states[-1], weighed)
     if not comparison.has_changed:
         why = Reason("went_away") if states[0].keys == states[-1].keys else Reason("noise_learned", looks)
@@ -229,24 +218,12 @@ def _in_two(step: Confirm, states: tuple[State, ...], weighed: Weighed) -> Confi
 
 def _weighed(states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -> Weighed:
     looks = Looks(states=states, ats=ats, close_within=past.close_within)
-    noise, age = _aged(past)
-    is_steady = noise.agreed >= TRUSTED and not noise.is_restless and past.risk is not Risk.CRITICAL
-    trust = Trust.SETTLED if past.is_settled else Trust(is_steady and not _patience(past, ats[1]))
-    return weigh(looks, noise, age=age, trust=trust)
-
-
-def _aged(past: Past) -> tuple[Noise, int]:
-    """What varies, and the looks at the target since that is learned."""
-    noise, age = past.noise, past.age + past.noise.quick
+    noise = past.noise
+    is_trusted = noise.agreed >= TRUSTED and not noise.is_restless and past.risk is not Risk.CRITICAL
+    age = past.age + noise.quick
     if noise.begun_at < 0:
         noise = replace(noise, begun_at=age - 1)
-    return noise, max(1, age - noise.begun_at)
-
-
-def _patience(past: Past, at: datetime) -> int:
-    """How long a look at this time has to be followed by the next: which of `WAITS`."""
-    noise, age = _aged(past)
-    return patience(noise, age, at - past.before_at)
+    return weigh(looks, noise, age=max(1, age - noise.begun_at), is_trusted=is_trusted)
 
 
 def _states(*shown: Blocks) -> tuple[State, ...]:

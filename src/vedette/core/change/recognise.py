@@ -167,11 +167,10 @@ class Recognised:
         """Lines that became other versions of themselves: values drawn anew, clocks, or edits."""
         chains = self.tracks.chains([key for key in self.vectors if self._is_free(key)])
         chains.sort(key=lambda chain: -len(chain.keys))  # what surely varies says what its like does
-        chains = [one for one in chains if not self._tells_the_time(one)]
         for chain in [one for one in chains if not self._is_drawn(one)]:
             if self._comes_and_goes(chain):
                 self._draw(chain)
-            elif not self._counts_up(chain) and chain.keys[0] not in self.ledger.lines:
+            elif not self._is_clock(chain) and chain.keys[0] not in self.ledger.lines:
                 self._note_versions(chain)
 
     def _is_free(self, key: int) -> bool:
@@ -213,33 +212,18 @@ class Recognised:
         vector = tuple(map(any, zip(*(self.vectors[key] for key in chain.keys), strict=True)))
         return self.tracks.close_switches(vector) >= 2
 
-    def _tells_the_time(self, chain: Chain) -> bool:
-        """True where the line moved with the time since the visit before.  Close looks show minutes move, not days."""
-        place, texts, template = self._first_step(chain)
-        step = chain.steps[0]
+    def _is_clock(self, chain: Chain) -> bool:
+        """Did the line move with the time, or up again as it and its like did before?"""
+        first, then, step = chain.keys[0], chain.keys[1], chain.steps[0]
+        texts = self.tracks.text(first), self.tracks.text(then)
         ats = self.looks.ats[step], self.looks.ats[step + 1]
-        if self.looks.is_close(step):
-            return False
+        template = None if self.looks.is_close(step) else learn_template(self.tracks.places[first], texts)
         if template is None:
-            kind = bare_clock(*texts, ats)
-            return kind is not None and self._found(chain, bare_template(place, kind))
-        if not shows_the_time(template, texts, ats):
-            return False
-        self.reasons.append(Reason("shows_the_time"))
-        return self._found(chain, template)
-
-    def _first_step(self, chain: Chain) -> tuple[str, tuple[str, str], Template | None]:
-        """Where the line stands, what it said before and then, and what stayed of it unless the looks are close."""
-        place = self.tracks.places[chain.keys[0]]
-        texts = self.tracks.text(chain.keys[0]), self.tracks.text(chain.keys[1])
-        is_close = self.looks.is_close(chain.steps[0])
-        return place, texts, None if is_close else learn_template(place, texts)
-
-    def _counts_up(self, chain: Chain) -> bool:
-        """True where the line went up again, as it and its like did before."""
-        _, texts, template = self._first_step(chain)
-        if template is None:
-            return False
+            kind = None if self.looks.is_close(step) else bare_clock(*texts, ats)
+            return kind is not None and self._found(chain, bare_template(self.tracks.places[first], kind))
+        if shows_the_time(template, texts, ats):
+            self.reasons.append(Reason("shows_the_time"))
+            return self._found(chain, template)
         if rises(template, *texts) and (self._risen(template) + 1 >= RISES or self._has_kin(template)):
             self.reasons.append(Reason("counts_up"))
             self._forget_rising(template)

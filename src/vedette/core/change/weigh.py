@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from functools import cache
 
 from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
@@ -29,7 +28,6 @@ from vedette.core.change.noise import (
     stays_too_long,
     stepped,
 )
-from vedette.core.change.patience import edits_in_row
 from vedette.core.change.recognise import STAYED, Recognised, Shown, moved_places, restless_orders
 from vedette.core.change.state import Looks, Tracks, Vector
 
@@ -124,17 +122,12 @@ class Weighed:
     reasons: tuple[Reason, ...] = ()
 
 
-class Trust(IntEnum):
-    """Why one look is enough, or that it is not."""
+def weigh(looks: Looks, noise: Noise, *, age: int, is_trusted: bool = False) -> Weighed:
+    """All differences since the state before.  `age`: looks at this target before them.
 
-    NONE = 0
-    CONFIRMED = 1  # differences of this target were always confirmed, and what comes back is looked at again
-    SETTLED = 2  # this difference lasted
-
-
-def weigh(looks: Looks, noise: Noise, *, age: int, trust: Trust = Trust.NONE) -> Weighed:
-    """All differences since the state before.  `age`: looks at this target before them."""
-    return _Weighing(looks, noise, age, trust).weighed()
+    `is_trusted`: differences of this target were always confirmed, so one look is enough.
+    """
+    return _Weighing(looks, noise, age, is_trusted).weighed()
 
 
 def looks_needed(steady: int, bar: float) -> int:
@@ -146,8 +139,8 @@ def looks_needed(steady: int, bar: float) -> int:
 
 
 class _Weighing:
-    def __init__(self, looks: Looks, noise: Noise, age: int, trust: Trust) -> None:
-        self.looks, self.noise, self.age, self.trust = looks, noise, age, trust
+    def __init__(self, looks: Looks, noise: Noise, age: int, is_trusted: bool) -> None:
+        self.looks, self.noise, self.age, self.is_trusted = looks, noise, age, is_trusted
         self.ledger = NoiseRecord.of(noise)
         self.seen = Recognised(looks, noise, self.ledger, age)
         self.tracks, self.vectors = self.seen.tracks, self.seen.vectors
@@ -239,12 +232,10 @@ class _Weighing:
 
     def _need(self, bar: float) -> int:
         """How many close looks must agree after the first that showed a difference."""
-        if self.trust is Trust.SETTLED:
-            return 0
         if self.has_returned:
             return looks_needed(max(1, self.age - self.noise.edited_at), bar)
         if not self.is_restless:
-            return 0 if self.trust else 1
+            return 0 if self.is_trusted else 1
         return looks_needed(self.age, bar)
 
     def _close_looks(self) -> int:
@@ -354,7 +345,6 @@ class _Weighing:
             refuted=noise.refuted + (is_noise and not is_edited),
             quick=noise.quick + looks - 1,
             edited_at=self.age + looks if is_edited else noise.edited_at,
-            row=edits_in_row(noise, self.age) + 1 if is_edited else noise.row,
             replaced=replaced[-MAX_REPLACED:],
         )
 
