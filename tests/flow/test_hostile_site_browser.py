@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 from collections.abc import AsyncIterator
@@ -20,6 +21,7 @@ from web_kit import serving
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Loaded, parse
+from vedette.contracts.events import Changed, Event
 from vedette.engine.crawl.loop import Mode
 from vedette.operations.installation import Installation
 from vedette.surface.http.page_frame import NAV
@@ -99,12 +101,14 @@ async def watched(site: HostileSite, data: Path) -> Installation:
     )
     loaded = Loaded(config=config, path=None, data=data, digest="hostile")
     installation = Installation(loaded, SystemClock())
-    for version in (1, 2, 2, 2):
+    told: list[Event] = []
+    for version in [1] + [2] * 60:
         site.version = version
-        ended = await run_async(
-            loaded, RunRequest(mode=Mode.ONCE, takes_orders=False), on_event=lambda event: None
-        )
+        ended = await run_async(loaded, RunRequest(mode=Mode.ONCE, takes_orders=False), on_event=told.append)
         assert ended.error is None
+        if any(isinstance(event, Changed) for event in told):
+            break
+        await asyncio.sleep(0.5)  # until the page is due again
     return installation
 
 
