@@ -22,20 +22,15 @@ from vedette.store import statements as sql
 from vedette.store.migrate import prepare
 from vedette.store.rows import watch_row
 from vedette.store.sqlite import Reader, Writer
+from vedette.telemetry.wall_clock import SystemClock
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 JOBS = 500
 
 
-class StillClock:
+class StillClock(SystemClock):
     def now(self) -> datetime:
         return NOW
-
-    def chance(self) -> float:
-        return 0.5
-
-    async def pause(self, wake: object, until: datetime | None, *, is_busy: bool) -> None:
-        raise NotImplementedError("the benchmark never waits")
 
 
 def build(folder: Path, count: int) -> Path:

@@ -22,7 +22,7 @@ from restless_pages import RestlessPage, edit_steady, end_unit, kept, make_page
 
 from vedette.contracts.change import Comparison
 
-VISITS = 30
+VISITS, EARLY = 30, 10
 Lived = tuple[RestlessPage, Life, random.Random]
 PATIENCE = 20  # looks in which what was restless and is not any more has to be told
 
@@ -31,12 +31,14 @@ PATIENCE = 20  # looks in which what was restless and is not any more has to be 
 class Result:
     looks: int = 0
     false: int = 0
+    late: int = 0  # of these, after a tenth visit
     edits: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
 
     def __iadd__(self, other: Result) -> Result:
         self.looks += other.looks
         self.false += other.false
+        self.late += other.late
         self.edits += other.edits
         self.ends += other.ends
         return self
@@ -62,7 +64,8 @@ def main() -> int:
 def told(result: Result) -> str:
     found, ends = result.edits, result.ends
     return (
-        f"{result.false} false reports in {result.looks} looks ({1000 * result.false / result.looks:.2f} per 1,000); "
+        f"{result.false} false reports in {result.looks} looks ({1000 * result.false / result.looks:.2f} per 1,000), "
+        f"{result.late} after the first {EARLY} visits; "
         f"edits of steady lines told by the second look {found['second']} of {found.total()}, "
         f"later in the same visit {found['visit']}, later {found['later']}, missed {found['missed']}; "
         f"ends of what varied told within {PATIENCE} looks {ends['told']} of {ends.total()}"
@@ -85,10 +88,11 @@ def _life(name: int, minutes: float) -> Lived:
 
 def _quiet(lived: Lived, result: Result) -> None:
     _, life, _ = lived
-    for _ in range(VISITS):
-        life.visit()
+    for visit in range(VISITS):
+        told = len(life.visit())
+        result.false += told
+        result.late += told if visit >= EARLY else 0
     result.looks += life.looks
-    result.false += len(life.reports)
 
 
 def _edited(lived: Lived, result: Result) -> None:

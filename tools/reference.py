@@ -223,7 +223,7 @@ WORDS = {
     "run.per_cycle": "Jobs that are claimed at once.",
     "run.memory": "For all bodies and parses under way, over what the program takes at its start.",
     "run.max_sightings": "New URLs that one run takes in.",
-    "run.confirm_after": "When the second look at a difference comes.",
+    "run.confirm_after": "When the second look at a difference comes; later where a cache keeps the page.",
     "stages": "The queues after a look: scout, router, ocr, extract, embed.",
     "stages.in_process": "A run serves them itself, after its looks; `false`: only `vedette worker` does.",
     "stages.queues": "Which of them are served.",

@@ -271,7 +271,7 @@ def test_a_number_that_was_edited_upwards_three_times_is_a_counter():
     noise = Noise()
     for old, new in ((101, 109), (109, 120), (120, 133)):
         shown = page(f"Preuzeto {new} puta")
-        step, _ = lived(past(f"Preuzeto {old} puta", noise=noise), shown, shown)
+        step, _ = lived(past(f"Preuzeto {old} puta", noise=noise), *[shown] * 3)
         assert isinstance(step, Confirm)
         noise = step.noise
     step = advance(look("Preuzeto 180 puta"), past("Preuzeto 133 puta", noise=noise))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import fastwarc
 import warcio
 from scripted import life, page
@@ -24,6 +26,28 @@ async def test_a_to_b_to_a_is_two_changes_with_two_pieces_of_evidence(tmp_path):
     assert [kind for _, _, _, kind in reported] == ["changed", "changed"]
     assert watched.rows("SELECT COUNT(*) FROM evidence") == [(2,)]
     assert "25" in watched.rows("SELECT summary FROM changes ORDER BY observed_at")[0][0]
+
+
+def behind_a_cache(hours: float) -> str:
+    """A page that is made anew every five minutes, with a quote, a token and visitors; edited after 150 hours."""
+    chance = Random(int(hours * 12))
+    quote = " ".join(chance.choice("rijeka more otok luka grad polje šuma".split()) for _ in range(6))
+    said = f"<p>{quote}.</p><p>Oznaka {chance.randrange(10**9)}</p><p>Posjeta: {chance.randrange(9000)}</p>"
+    return page("Stopa je 24 %." if hours >= 150 else "Stopa je 25 %.").replace("</body>", said + "</body>")
+
+
+async def test_what_a_cache_keeps_for_minutes_is_learned_and_an_edit_beside_it_is_reported(tmp_path):
+    assert "Oznaka" in behind_a_cache(1)
+    script = only(lambda url, h: (200, behind_a_cache(h)))
+    watched = life(tmp_path, script, {"url": URL, "lister": "page", "risk": "CRITICAL"})
+    await watched.run(seconds=240 * 3600)
+    began = watched.rows("SELECT MIN(at) FROM visits")[0][0]
+    told = [
+        ((at - began) / 3_600_000, summary)
+        for at, summary in watched.rows("SELECT observed_at, summary FROM changes WHERE state = 'reported'")
+    ]
+    assert len([at for at, _ in told if at < 72]) <= 16
+    assert ["24" in summary for at, summary in told if at >= 72] == [True]
 
 
 async def test_a_page_that_stays_the_same_is_kept_once_and_seen_often(tmp_path):

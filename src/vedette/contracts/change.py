@@ -88,6 +88,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheRecord:
+    """For how long answers seem to be kept by a cache (`core/change/page_cache.py`)."""
+
+    edits: int = 0  # visits in a row at which an edit was confirmed, when that was last done
+    tried: int = 0  # the longest wait after which the page was still the same
+    differed: int = 0  # tries in a row of the next longer wait after which the same lines were new again
+    known: int = 0  # the wait that shows new answers; 0: no cache is known
+
+
+@dataclass(frozen=True, slots=True)
 class Noise:
     """What varies on this target by itself, learned from its looks (`core/change/noise.py`)."""
 
@@ -102,6 +112,7 @@ class Noise:
     begun_at: int = 0  # looks at the target before it was learned from; below 0: all so far
     edited_at: int = 0  # looks since then when an edit was last confirmed
     replaced: tuple[int, ...] = ()  # lines that were edited away; one that comes back may be drawn
+    cache: CacheRecord = CacheRecord()
     is_older: bool = False  # learned of an older form of the text: the target stays with that form
     is_glued: bool = (
         False  # learned when words of neighbouring elements were glued: until that makes no difference

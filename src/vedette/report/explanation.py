@@ -15,6 +15,7 @@ from vedette.contracts.source import ActMetadata, Source
 from vedette.contracts.verdict import Verdict, VerdictWord
 from vedette.contracts.watch import Decision, Visit, Watch
 from vedette.contracts.words import ChangeId, Outcome, Reason, VisitId
+from vedette.core.change.page_cache import WAITS
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule.ewma import describe_velocity
 from vedette.core.urls.canonical import shown
@@ -367,6 +368,7 @@ def noise_json(noise: Noise) -> dict[str, object]:
         "not_compared": list(noise.wild),
         "confirmed": noise.agreed,
         "refuted": noise.refuted,
+        "second_look_after_s": WAITS[noise.cache.known].total_seconds(),
     }
 
 
@@ -374,13 +376,16 @@ def _facts(noise: Noise) -> Iterator[tuple[str, str, str]]:
     """What varies, where, and how; at most so many of each sort."""
     templates = [one for one in noise.templates if not one.rises]
     lines = [one for one in noise.lines if one.text]
-    drawn = "too many texts are drawn there"
+    drawn, wait = "too many texts are drawn there", span(WAITS[noise.cache.known])
     sorts = (
         [("values in a line", _noise_words(one), ", ".join(one.kinds)) for one in templates],
         [("a line comes and goes", x.text, f"there in {_share(x.presence):.0%} of looks") for x in lines],
         [("texts are drawn", one.path, f"{one.leaves} came and went") for one in noise.places],
         [("in any order", path or "the whole page", "") for path in noise.orders],
         [("not compared", path, drawn) for path in noise.wild],
+        [("kept by a cache", "looks that come sooner show the same", f"second look after {wait}")]
+        if noise.cache.known
+        else [],
     )
     for rows in sorts:
         yield from rows[:MOST]

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
+from vedette.contracts.change import CacheRecord, Noise, Place, Presence, RestlessLine, Template
 from vedette.contracts.verdict import Traits
 from vedette.contracts.words import EvidenceId
 from vedette.core.change.state import shape
@@ -42,6 +42,7 @@ def dump_noise(noise: Noise) -> str | None:
     if noise is _NONE or noise == _NONE:
         return None
     paths = {path: at for at, path in enumerate(dict.fromkeys(_paths(noise)))}
+    cache = noise.cache
     return json.dumps(
         {
             "paths": list(paths),
@@ -55,6 +56,7 @@ def dump_noise(noise: Noise) -> str | None:
             "wild": noise.wild,
             "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],
             "replaced": noise.replaced,
+            "cache": [cache.edits, cache.tried, cache.differed, cache.known],
             "form": OLDER if noise.is_older else GLUED if noise.is_glued else FORM,
         },
         ensure_ascii=False,
@@ -94,6 +96,7 @@ def _read(kept: dict[str, Any]) -> Noise:
         begun_at=begun_at,
         edited_at=edited_at,
         replaced=tuple(kept["replaced"]),
+        cache=CacheRecord(*kept.get("cache", ())),
         is_older=form == OLDER and is_learned,
         is_glued=form == GLUED and is_learned,
     )

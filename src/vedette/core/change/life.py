@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.change import Block, ChangeKind, Comparison, Layer, Noise
 from vedette.contracts.words import Outcome, Reason, Risk
+from vedette.core.change import page_cache
 from vedette.core.change.layers import compare
+from vedette.core.change.page_cache import SECOND_LOOK
 from vedette.core.change.state import Looks, State
 from vedette.core.change.weigh import Weighed, weigh
 
-SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit
 CLOSE = timedelta(minutes=2)  # what differs between looks further apart may be edited
 TRUSTED = 3  # differences of a target that were all confirmed: then the first look is believed
 CONTENT = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
@@ -154,18 +155,20 @@ def _looked_first(look: LookState, past: Past, *, came_back: bool) -> Step:
                 noise=past.noise,
                 reasons=reasons,
                 comparison=comparison,
+                again_in=page_cache.wait_for_next(past.noise, look.at - past.before_at),
                 drops_pending=came_back,
             )
     comparison = compare(before, after, weighed)
     if comparison.has_changed:
         why = "lasts" if not (weighed.gone or weighed.is_moved) and past.noise.is_restless else "is_trusted"
-        return Confirm(
+        step = Confirm(
             kind=ChangeKind.CHANGED,
             noise=weighed.noise,
             reasons=(Reason(why), *comparison.reasons),
             comparison=comparison,
             drops_pending=came_back,
         )
+        return _tried_later(step, past, look.at)
     reasons = (*weighed.reasons, *comparison.reasons)
     if came_back:
         return Reject(noise=weighed.noise, reasons=(Reason("came_back"), *reasons))
@@ -176,6 +179,18 @@ def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
     """All looks since the difference, together."""
     states = _states(past.before, *pending.looks, past.before if look.is_equal else look.blocks)
     ats = (past.before_at, *pending.ats, look.at)
+    if pending.looks and _wait_to_try(past, ats[1]) is not None:
+        earlier = _told(states[:-1], ats[:-1], past)
+        if isinstance(earlier, Confirm):
+            return _tried(earlier, states, ats, past)
+    step = _told(states, ats, past)
+    return _tried_later(step, past, ats[1]) if isinstance(step, Confirm) else step
+
+
+def _told(states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -> Observe | Confirm | Reject:
+    """What all looks since the difference tell."""
+    wait = page_cache.wait_for_next(past.noise, ats[1] - ats[0])
+    past = replace(past, close_within=max(past.close_within, 2 * wait))
     weighed = _weighed(states, ats, past)
     looks = len(states) - 1
     if weighed.is_open:
@@ -185,6 +200,7 @@ def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
             noise=past.noise,
             reasons=(reason,),
             comparison=compare(states[0], states[-1]),
+            again_in=wait,
         )
     comparison = compare(states[0], states[-1], weighed)
     if not comparison.has_changed:
@@ -216,14 +232,68 @@ def _in_two(step: Confirm, states: tuple[State, ...], weighed: Weighed) -> Confi
     return replace(step, comparison=first, then=then) if first.has_changed and then.has_changed else step
 
 
+# A page that was edited at visit after visit may be one that a cache keeps (`page_cache.py`).
+
+
+def _tried_later(step: Confirm, past: Past, first_at: datetime) -> Observe | Confirm:
+    """The edit is told once the page was looked at again, where that is to be tried."""
+    wait = _wait_to_try(past, first_at)
+    if wait is None or step.then is not None:
+        noise = page_cache.confirmed(step.noise, *_aged(past))
+        is_drawn_anew = wait is not None  # it was edited twice within the looks: it did not take that long
+        return replace(step, noise=page_cache.differed(noise) if is_drawn_anew else noise)
+    note = "edited at visit after visit; a later look tells whether a cache keeps it"
+    reason = Reason("may_be_cached", note=note)
+    return Observe(
+        kind=step.kind,
+        noise=past.noise,
+        reasons=(reason, *step.reasons),
+        comparison=step.comparison,
+        again_in=wait,
+        drops_pending=step.drops_pending,
+    )
+
+
+def _tried(step: Confirm, states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -> Confirm:
+    """The look after an edit that stood fast.  What it shows is a further edit, whatever it says of a cache."""
+    past_noise, age = _aged(past)
+    noise = page_cache.confirmed(step.noise, past_noise, age)
+    before, after = states[-2:]
+    looks = Looks(states=(before, after), ats=ats[-2:], close_within=past.close_within)
+    weighed = weigh(looks, noise, age=age + len(states) - 2, is_trusted=True, is_last=True)
+    noise = replace(weighed.noise, quick=weighed.noise.quick + 1)
+    then = compare(before, after, weighed)
+    if then.has_changed:
+        is_drawn_anew = _is_again(weighed, states[0])
+        return replace(step, noise=page_cache.differed(noise) if is_drawn_anew else noise, then=then)
+    is_same = before.keys == after.keys
+    return replace(step, noise=page_cache.stayed(noise) if is_same else noise)
+
+
+def _is_again(weighed: Weighed, first: State) -> bool:
+    """True where lines went that had just come, came back that had just gone, or moved once more."""
+    went, came = weighed.gone - first.index.keys(), weighed.new & first.index.keys()
+    return bool(went or came or weighed.is_moved)
+
+
+def _wait_to_try(past: Past, first_at: datetime) -> timedelta | None:
+    noise, age = _aged(past)
+    return page_cache.wait_to_try(noise, age, first_at - past.before_at)
+
+
 def _weighed(states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -> Weighed:
     looks = Looks(states=states, ats=ats, close_within=past.close_within)
-    noise = past.noise
-    is_trusted = noise.agreed >= TRUSTED and not noise.is_restless and past.risk is not Risk.CRITICAL
-    age = past.age + noise.quick
+    noise, age = _aged(past)
+    is_steady = noise.agreed >= TRUSTED and not noise.is_restless and not noise.cache.known
+    return weigh(looks, noise, age=age, is_trusted=is_steady and past.risk is not Risk.CRITICAL)
+
+
+def _aged(past: Past) -> tuple[Noise, int]:
+    """What varies, and the looks at the target since that is learned."""
+    noise, age = past.noise, past.age + past.noise.quick
     if noise.begun_at < 0:
         noise = replace(noise, begun_at=age - 1)
-    return weigh(looks, noise, age=max(1, age - noise.begun_at), is_trusted=is_trusted)
+    return noise, max(1, age - noise.begun_at)
 
 
 def _states(*shown: Blocks) -> tuple[State, ...]:

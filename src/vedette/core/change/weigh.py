@@ -122,12 +122,15 @@ class Weighed:
     reasons: tuple[Reason, ...] = ()
 
 
-def weigh(looks: Looks, noise: Noise, *, age: int, is_trusted: bool = False) -> Weighed:
+def weigh(
+    looks: Looks, noise: Noise, *, age: int, is_trusted: bool = False, is_last: bool = False
+) -> Weighed:
     """All differences since the state before.  `age`: looks at this target before them.
 
-    `is_trusted`: differences of this target were always confirmed, so one look is enough.
+    `is_trusted`: differences of this target were always confirmed, so one look is enough.  `is_last`: no further look
+    is made, so what is open has to be decided.
     """
-    return _Weighing(looks, noise, age, is_trusted).weighed()
+    return _Weighing(looks, noise, age, is_trusted).weighed(is_last=is_last)
 
 
 def looks_needed(steady: int, bar: float) -> int:
@@ -154,16 +157,16 @@ class _Weighing:
         self.gone: set[int] = set()
         self.new: set[int] = set()
 
-    def weighed(self) -> Weighed:
+    def weighed(self, *, is_last: bool) -> Weighed:
         for key, vector in self.vectors.items():
             self._judge(key, vector)
         for shown in self.seen.templates:
             self._judge_template(shown)
         self._complete_edits()
         may_move = bool(moved_places(self.looks.before, self.looks.last, self.noise, self.orders))
-        is_moved = may_move and self._close_looks() >= self._need(SETTLED)
+        is_moved = may_move and (is_last or self._close_looks() >= self._need(SETTLED))
         is_open = bool(self._awaited()) or (may_move and not is_moved)
-        if is_open and len(self.looks.states) <= MAX_LOOKS:
+        if is_open and not is_last and len(self.looks.states) <= MAX_LOOKS:
             return Weighed(is_open=True, noise=self.noise)
         self._end_doubt()
         return self._decided(is_moved=is_moved)

@@ -23,7 +23,6 @@ from vedette.core.change.diff import with_headings
 from vedette.core.change.judged import Mark, judged_by_keys, judged_equal, judged_gone, judged_step, new_state
 from vedette.core.change.life import (
     CLOSE,
-    SECOND_LOOK,
     Confirm,
     LookState,
     Nothing,
@@ -34,6 +33,7 @@ from vedette.core.change.life import (
     Step,
     advance,
 )
+from vedette.core.change.page_cache import SECOND_LOOK
 from vedette.core.filters.line_steps import filter_lines
 from vedette.core.filters.report_rules import States, told
 from vedette.core.text.redact import redacted_document
@@ -188,9 +188,13 @@ class Comparer:
         now = past.before if look.is_equal else look.blocks
         step = told(advance(look, past), States(past.before, now), filters, is_pending=known is not None)
         judged = judged_step(watch, states.headed(step), after.seen, after.mark, known)
-        # The second look comes when the operator wants it.
-        again_at = None if judged.look_again_at is None else after.mark.at + self.confirm_after
-        return replace(judged, look_again_at=again_at, noise=states.learned(judged.noise))
+        judged = replace(judged, noise=states.learned(judged.noise))
+        if judged.look_again_at is None:
+            return judged
+        # The second look comes when the operator wants it, or later where a cache may keep the page.
+        wait = judged.look_again_at - after.mark.at
+        wait = self.confirm_after if wait <= SECOND_LOOK else max(wait, self.confirm_after)
+        return replace(judged, look_again_at=after.mark.at + wait)
 
     def _pending(self, watch: Watch) -> Change | None:
         return self.memory.change(watch.pending) if watch.pending is not None else None
