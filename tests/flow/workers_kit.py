@@ -20,13 +20,16 @@ from typing import Any
 import yaml
 
 from vedette.contracts.sql_connection import PostgresAddress
+from vedette.core.lanes.visit import LEASE
 from vedette.livingweb import LivingWeb, World
 from vedette.livingweb.presets import GridMix, grid_world
 from vedette.livingweb.process import DAY, ChangeMix
 from vedette.livingweb.world import Limits, WorldClock, real_time
 from vedette.store.connection import connect
+from vedette.store.lane_visits import SERVER_MS
 
 GAP_S, SLACK_S = 0.25, 0.03
+LEASE_MS = int(LEASE.total_seconds() * 1000)
 BACK_S = 60.0  # a lane of a worker that is gone is visited again within this
 
 
@@ -176,8 +179,13 @@ class Team:
         verified = self.verb("evidence", "verify")
         found["not whole"] = [] if verified["whole"] else [json.dumps(verified)[:500]]
         found["impolite"] = [f"{one}" for one in self.town.stats()["violation_details"][:20]]
-        held = self.rows("SELECT key, worker FROM lane_visits WHERE worker <> ''")
-        found["still held"] = [f"{row}" for row in held]
+        # One that was killed gives nothing back: its leases end by themselves.
+        held = "SELECT v.key, v.worker FROM lane_visits v JOIN workers w ON w.id = v.worker AND w.state = 'ended'"
+        found["still held"] = [f"{row}" for row in self.rows(held)]
+        late = self.rows(
+            f"SELECT key, worker FROM lane_visits WHERE worker <> '' AND due_at > {SERVER_MS} + ?", LEASE_MS
+        )
+        found["held for longer than a lease"] = [f"{row}" for row in late]
         return {name: words for name, words in found.items() if words}
 
 

@@ -123,16 +123,16 @@ class _Trial:
 
     def _kill(self) -> None:
         one = someone(self.team, self.chance, but=self.stopped)
-        held = self._rows(_HELD, _name(one))
         self.team.kill(one)
+        held = self._rows(_HELD, self._name(one))  # only now: it took lanes until it was dead
         self.kills += 1
         self.lost.update((lane, time.monotonic()) for lane in held)
         self.team.start()
 
     def _stop_one(self) -> None:
         self.stopped = someone(self.team, self.chance)
-        held = self._rows(_HELD, _name(self.stopped))
         self.stopped.send(signal.SIGSTOP)
+        held = self._rows(_HELD, self._name(self.stopped))
         self.lost.update((lane, time.monotonic()) for lane in held)
 
     def _continue(self) -> None:
@@ -150,6 +150,12 @@ class _Trial:
                 del self.lost[key, token]
                 self.back.append(time.monotonic() - since)
 
+    def _name(self, one: Process) -> str:
+        """Of the worker, from the segments that it writes to, or as it said itself; empty: it did nothing yet."""
+        written = (line["segment"].rpartition("-")[2] for line in reversed(one.visits))
+        said = self._rows("SELECT id FROM workers WHERE place LIKE ?", f"% pid {one.process.pid}")
+        return next(written, said[0][0] if said else "")
+
     def _rows(self, query: str, *values: object) -> list[Any]:
         """None while the server is restarted."""
         try:
@@ -159,11 +165,6 @@ class _Trial:
 
     def _since(self) -> float:
         return time.monotonic() - self.begun
-
-
-def _name(one: Process) -> str:
-    """Of the worker, from the segments that it writes to; empty: it has written nothing."""
-    return next((line["segment"].rpartition("-")[2] for line in reversed(one.visits)), "")
 
 
 def _refused(team: Team) -> int:
