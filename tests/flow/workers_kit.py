@@ -179,8 +179,11 @@ class Team:
         verified = self.verb("evidence", "verify")
         found["not whole"] = [] if verified["whole"] else [json.dumps(verified)[:500]]
         found["impolite"] = [f"{one}" for one in self.town.stats()["violation_details"][:20]]
-        # One that was killed gives nothing back: its leases end by themselves.
-        held = "SELECT v.key, v.worker FROM lane_visits v JOIN workers w ON w.id = v.worker AND w.state = 'ended'"
+        # One that was killed gives nothing back: its leases end by themselves, or when another has its name.
+        held = (
+            "SELECT v.key, v.worker FROM lane_visits v JOIN workers w ON w.id = v.worker "
+            f"WHERE w.state = 'ended' AND v.due_at > {SERVER_MS}"
+        )
         found["still held"] = [f"{row}" for row in self.rows(held)]
         late = self.rows(
             f"SELECT key, worker FROM lane_visits WHERE worker <> '' AND due_at > {SERVER_MS} + ?", LEASE_MS
