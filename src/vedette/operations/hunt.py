@@ -15,7 +15,8 @@ from vedette.contracts.oddness import Action, Contribution, OddFacts, OddFinding
 from vedette.contracts.words import ContentClass, WatchId
 from vedette.core.hunt import Chosen
 from vedette.core.hunt_worth import HuntParams, room_of
-from vedette.core.oddness.features import BY_NAME
+from vedette.core.oddness.features import WORDS
+from vedette.core.oddness.isolation import with_forest
 from vedette.core.oddness.mark_weights import LEAST, fitted
 from vedette.core.oddness.odd_score import (
     DEFAULT,
@@ -165,7 +166,7 @@ def contribution_json(one: Contribution) -> dict[str, object]:
         "version": one.version,
         "family": one.family.value,
         "points": one.points,
-        "words": BY_NAME[one.feature].words if one.feature in BY_NAME else "",
+        "words": WORDS.get(one.feature, ""),
     }
 
 
@@ -235,8 +236,10 @@ def mark_page(installation: Installation, url: str, word: str) -> Marked:
         version = ""
         if min(odd, len(marks) - odd) >= LEAST:
             weights = fitted(marks, DEFAULT)
-            version = weights.version
-            save_weights(db, version, written_weights(weights), now=now)
+            forest = newest_weights(HuntReader(db)).forest
+            for one in (weights,) if forest is None else (weights, with_forest(weights, forest)):
+                version = one.version
+                save_weights(db, version, written_weights(one), now=now)
     return Marked(url=wanted.url, word=word, odd=odd, plain=len(marks) - odd, weights=version)
 
 
@@ -248,7 +251,7 @@ def rescore(installation: Installation, *, workers: int = 1) -> Rescored:
         known = {
             watch: page for watch in (one.watch for one in rows) if (page := reader.page(watch)) is not None
         }
-        weights = configured(_newest(reader), triage(installation.loaded.config))
+        weights = configured(newest_weights(reader), triage(installation.loaded.config))
     with installation.queries() as queries:
         measured = _measured(installation, queries, rows, workers)
     judged = judged_again([facts for facts, _ in measured], weights)
@@ -323,7 +326,8 @@ def _redacted(queries: Queries, watches: Sequence[WatchId]) -> set[WatchId]:
     }
 
 
-def _newest(reader: HuntReader) -> OddWeights:
+def newest_weights(reader: HuntReader) -> OddWeights:
+    """Those that marks or a forest gave last, or those of the program."""
     text = reader.weights()
     return DEFAULT if text is None else read_weights(text)
 
