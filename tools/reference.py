@@ -196,6 +196,7 @@ WORDS = {
     "hunt.persist_at": "Oddness from which on a page is a finding, 0 to 100.  Not set: 36, or as the crawl says (30).",
     "hunt.llm_at": "Oddness from which on it is worth asking a model about.  Not set: as the weights say (52).",
     "hunt.without": "Families of features that do not count: markup, age, form, words, phrases, place, links.",
+    "hunt.vectors": "Index that `vedette hunt similar` asks: `numpy` in memory, or `qdrant` in the data folder.",
     "hunt.isolation_forest": "`true`: the isolation forest that `vedette hunt forest` grew counts as one more feature.",
     "hunt.revisit": "Findings and seeds are looked at again after so long.",
     "hunt.analyst": "Provider that `vedette hunt analyse` asks: `openai/gpt-4o-mini`.  Not set: the first with a key.",

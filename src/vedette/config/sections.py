@@ -276,6 +276,7 @@ class HuntConfig(Section):
     persist_at: float | None = Field(default=None, ge=0, le=100)  # a score from which on a page is a finding
     llm_at: float | None = Field(default=None, ge=0, le=100)  # and from which on it is worth a model
     without: list[FamilyWord] = Field(default_factory=list)  # families of features that do not count
+    vectors: Literal["numpy", "qdrant"] = "numpy"  # the index that `hunt similar` asks
     isolation_forest: bool = False  # what `hunt forest` grew counts
     revisit: Duration = Field(default=timedelta(days=30))  # of findings and seeds
     failure_cache_seconds: float = Field(

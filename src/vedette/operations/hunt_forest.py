@@ -15,7 +15,7 @@ from vedette.operations.hunt import newest_weights
 from vedette.operations.installation import Installation
 from vedette.store.hunt_rows import HuntReader, save_weights
 
-LEAST, MOST = 256, 20_000  # pages; the newest
+LEAST, MOST = 128, 20_000  # pages; the newest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

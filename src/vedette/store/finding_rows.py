@@ -20,6 +20,7 @@ from vedette.contracts.findings import Claim, KeptReport, PageReport, Quote
 from vedette.contracts.lane import LaneState
 from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, WatchId
+from vedette.core.oddness.figure_bytes import unpack_figures
 from vedette.store.connection import in_parts
 from vedette.store.rows import from_ms, lane_row, to_ms
 from vedette.store.statements import SAVE_LANE, upsert
@@ -55,6 +56,12 @@ def linked_pages(db: SqlConnection) -> list[LinkedPage]:
 def page_links(db: SqlConnection) -> Iterator[tuple[WatchId, bytes]]:
     """What each page links to: packed ids of watches."""
     return ((WatchId(watch), targets) for watch, targets in db.execute("SELECT * FROM page_links"))
+
+
+def page_vectors(db: SqlConnection) -> Iterator[tuple[WatchId, bytes]]:
+    """The vector of the text of each page that hunts looked at, in the order of the looks."""
+    rows = db.execute("SELECT watch_id, figures FROM odd_pages ORDER BY number")
+    return ((WatchId(watch), unpack_figures(figures).vector) for watch, figures in rows)
 
 
 def place_links(db: SqlConnection) -> Iterator[tuple[str, bytes]]:

@@ -54,6 +54,8 @@ HOMES = {
     "map": "hunt_findings",
     "analyse": "hunt_analyst",
     "forest": "hunt_models",
+    "similar": "hunt_models",
+    "vectors": "hunt_models",
 }
 TopOption = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="Places and pages that are listed.")

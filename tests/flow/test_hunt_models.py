@@ -1,8 +1,9 @@
-"""The isolation forest as one more feature of a hunt: grown once, then decided alike for ever."""
+"""What is worked out over all pages of a hunt: a forest, grown once to decide alike for ever, and pages that are near."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import sys
 from dataclasses import asdict, replace
@@ -91,11 +92,11 @@ def switched_on(hunt: OddHunt) -> OddHunt:
 
 @pytest.mark.slow
 def test_a_hunt_with_a_forest_is_judged_again_byte_by_byte_and_replayed(tmp_path: Path):
-    hunt = hunted(tmp_path, looks=300)
+    hunt = hunted(tmp_path, looks=180)
     before = findings_digest(findings(hunt.installation))
     grown = grow(hunt.installation)
     assert Cli(hunt.data)("hunt", "forest", "--json").json == asdict(grown)
-    assert (grown.is_on, grown.pages >= 256) == (False, True)
+    assert (grown.is_on, grown.pages >= 128) == (False, True)
     assert findings_digest(findings(hunt.installation)) == before
     on = switched_on(hunt)
     first = rescore(on.installation)
@@ -114,4 +115,32 @@ def test_a_hunt_with_a_forest_is_judged_again_byte_by_byte_and_replayed(tmp_path
         assert HUNT_RULES["oddness"](noted.inputs, rules) == noted.output
     with hunt.installation.operating() as db:
         db.execute("DELETE FROM odd_pages WHERE number > 40")
-    assert "a forest needs 256" in Cli(hunt.data)("hunt", "forest").err
+    assert "a forest needs 128" in Cli(hunt.data)("hunt", "forest").err
+
+
+@pytest.mark.slow
+def test_similar_pages_of_a_hunt_are_the_same_by_every_index_and_go_to_other_programs(tmp_path: Path):
+    hunt = hunted(tmp_path, looks=180)
+    cli, best = Cli(hunt.data), findings(hunt.installation)[0]
+    found = cli("hunt", "similar", best.url, "--limit", "5", "--json").json
+    assert len(found) == 5
+    assert [one["likeness"] for one in found] == sorted((one["likeness"] for one in found), reverse=True)
+    assert best.url not in [one["url"] for one in found]
+    qdrant = tmp_path / "qdrant.yaml"
+    qdrant.write_text("hunt: {vectors: qdrant}\n")
+    assert cli("hunt", "similar", best.url, "--limit", "5", "--json", "--config", str(qdrant)).json == found
+    only = cli("hunt", "similar", best.url, "--findings", "--json").json
+    assert {one["url"] for one in only} <= {one.url for one in findings(hunt.installation)}
+    kept = cli("hunt", "vectors", "--json").json
+    for name in ("pages.faiss", "pages.npz"):
+        done = cli("hunt", "vectors", "--export", str(tmp_path / name), "--json").json
+        assert done["pages"] == kept["pages"] > 120
+    names = [json.loads(line) for line in (tmp_path / "pages.faiss.jsonl").read_text().splitlines()]
+    library = importlib.import_module("faiss").read_index(str(tmp_path / "pages.faiss"))
+    with np.load(tmp_path / "pages.npz") as read:
+        at = read["urls"].tolist().index(best.url)
+        _, near = library.search(read["vectors"][at : at + 1], 2)
+        assert near[0][0] == read["ids"][at]
+    assert {one["id"]: one["url"] for one in names}[int(near[0][1])] == found[0]["url"]
+    assert "vectors are written as .faiss or .npz" in cli("hunt", "vectors", "--export", "pages.csv").err
+    assert "no hunt has looked at" in cli("hunt", "similar", "https://nobody.example/").err
