@@ -1,4 +1,4 @@
-"""What is worked out over all pages of a hunt: a forest, grown once to decide alike for ever, and pages that are near."""
+"""Over all pages of a hunt: a forest is grown once and decides alike for ever, near pages are found."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from dataclasses import asdict, replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from odd_kit import OddHunt, hunted
 from vedette.config.model import parse
 from vedette.config.rules import in_force, triage
 from vedette.contracts.errors import InputError
+from vedette.contracts.findings import KeptReport, PageReport
 from vedette.contracts.oddness import Family, FeatureSet, FeatureValue, Provenance
 from vedette.core.evidence.hunt_ledger import HUNT_RULES, oddness_decision
 from vedette.core.oddness.features import ISOLATED
@@ -24,8 +26,11 @@ from vedette.core.oddness.isolation import ASKED, isolated, with_forest
 from vedette.core.oddness.odd_score import DEFAULT, configured, decide, read_weights, written_weights
 from vedette.judge import isolation_forest
 from vedette.judge.isolation_forest import grow_forest
-from vedette.operations.hunt import findings, findings_digest, odd_page, rescore
+from vedette.operations.hunt import EVER, findings, findings_digest, hunt_cost, odd_page, rescore
+from vedette.operations.hunt_digest import hunt_digest
 from vedette.operations.hunt_forest import grow
+from vedette.report.digest_letter import digest_markdown
+from vedette.store.finding_rows import save_report
 
 DRAW = np.random.default_rng(1)
 PAGES = np.vstack([DRAW.normal(size=(300, len(ASKED))), DRAW.normal(6.0, 1.0, (3, len(ASKED)))])
@@ -144,3 +149,28 @@ def test_similar_pages_of_a_hunt_are_the_same_by_every_index_and_go_to_other_pro
     assert {one["id"]: one["url"] for one in names}[int(near[0][1])] == found[0]["url"]
     assert "vectors are written as .faiss or .npz" in cli("hunt", "vectors", "--export", "pages.csv").err
     assert "no hunt has looked at" in cli("hunt", "similar", "https://nobody.example/").err
+
+
+@pytest.mark.slow
+def test_what_a_finding_cost_is_told_in_the_status_and_in_the_digest(tmp_path: Path):
+    hunt = hunted(tmp_path, looks=180)
+    cli, found = Cli(hunt.data), len(findings(hunt.installation))
+    with hunt.installation.operating() as db:
+        said = PageReport(summary="", why=(), tags=(), confidence=0.5, author="a model")
+        watch, at = findings(hunt.installation)[0].watch, hunt.clock.now()
+        save_report(db, KeptReport(watch=watch, report=said, digest=b"", calls=2, usd=0.5, at=at))
+    cost = hunt_cost(hunt.installation)
+    assert (cost.findings, cost.looks, cost.measured_looks) == (found, 180, 180)
+    assert (cost.calls, cost.usd) == (2, 0.5)
+    assert cost.cpu_seconds > 0.1
+    told = cli("hunt", "status", "--json").json["cost"]
+    assert told["of_each"]["looks"] == 180 / found
+    assert told["of_each"]["usd"] == 0.5 / found
+    words = f"a finding cost {180 / found:,.1f} looks"
+    assert words in cli("hunt", "status").out
+    assert words in digest_markdown(hunt_digest(hunt.installation, since=EVER))
+    late = hunt_cost(hunt.installation, since=hunt.clock.now() + timedelta(days=1))
+    assert (late.findings, late.looks, late.cpu_of_each, late.of_each(late.usd)) == (0, 0, None, None)
+    with hunt.installation.operating() as db:
+        db.execute("UPDATE runs SET tally = '{}'")  # as after a kill
+    assert hunt_cost(hunt.installation).cpu_of_each is None

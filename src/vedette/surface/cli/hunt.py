@@ -28,6 +28,7 @@ from vedette.operations.hunt import hunt as overview
 from vedette.operations.hunt_seeds import check_seeded, seed, seeded_json, seeds_in
 from vedette.operations.run import check_ended
 from vedette.registries import read_registry
+from vedette.report.digest_letter import cost_words
 from vedette.report.plain import count
 from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
@@ -297,6 +298,7 @@ def _say(session: Session, found: HuntOverview) -> None:
             f"{whole.found / whole.looks:.2f} found per look (0: nothing odd, 1: a find), "
             f"{count(whole.errors, 'error')}"
         )
+        out.say(cost_words(found.cost))
     rows = [
         (host, f"{one.looks:,}", f"{one.found / one.looks:.2f}", f"{one.errors:,}", f"{found.room(one):,}")
         for host, one in found.hosts
