@@ -174,6 +174,14 @@ class ServeConfig(Section):
 class LogConfig(Section):
     format: Literal["auto", "json", "human"] = "auto"
     level: Literal["debug", "info", "warn", "error"] = "info"
+    traces: str | None = Field(default=None, pattern=r"^https?://[^\s@]+$")  # a receiver of OTLP over HTTP
+
+
+class TorConfig(Section):
+    """The control port of Tor; what goes through it is said by `fetch.proxy`."""
+
+    control: str | None = Field(default=None, pattern=r"^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$")
+    password: str | None = Field(default=None, pattern="^env:.+$")
 
 
 class ReportConfig(Section):
