@@ -23,7 +23,15 @@ from vedette.contracts.oddness import Family, FeatureSet, FeatureValue, Provenan
 from vedette.core.evidence.hunt_ledger import HUNT_RULES, oddness_decision
 from vedette.core.oddness.features import ISOLATED
 from vedette.core.oddness.isolation import ASKED, isolated, with_forest
-from vedette.core.oddness.odd_score import DEFAULT, configured, decide, read_weights, written_weights
+from vedette.core.oddness.odd_score import (
+    DEFAULT,
+    RELEASED,
+    base_weights,
+    configured,
+    decide,
+    read_weights,
+    written_weights,
+)
 from vedette.judge import isolation_forest
 from vedette.judge.isolation_forest import grow_forest
 from vedette.operations.hunt import EVER, findings, findings_digest, hunt_cost, odd_page, rescore
@@ -82,6 +90,12 @@ def test_it_is_off_unless_the_configuration_says_so():
     assert on.forest == FOREST
     assert configured(on, triage(parse({"hunt": {"isolation_forest": True, "without": ["place"]}}))).caps
     assert not decide(feature_set(PAGES[-1]), DEFAULT).added
+
+
+def test_a_forest_of_an_older_release_keeps_no_old_weights_when_it_is_off():
+    old = with_forest(RELEASED["default-1"], FOREST)
+    assert configured(old, triage(parse({}))) == DEFAULT
+    assert base_weights(with_forest(replace(DEFAULT, version="fitted-1"), FOREST)).version == "fitted-1"
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):

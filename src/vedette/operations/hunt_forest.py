@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from vedette.contracts.errors import InputError
 from vedette.core.oddness.background import OF_PLACE
 from vedette.core.oddness.isolation import ASKED, with_forest
-from vedette.core.oddness.odd_score import written_weights
+from vedette.core.oddness.odd_score import base_weights, written_weights
 from vedette.judge.isolation_forest import grow_forest
 from vedette.operations.hunt import newest_weights
 from vedette.operations.installation import Installation
@@ -38,7 +38,7 @@ def grow(installation: Installation) -> GrownForest:
     forest = grow_forest(rows)
     now = installation.now()
     with installation.operating() as db:
-        weights = with_forest(newest_weights(HuntReader(db)), forest)
+        weights = with_forest(base_weights(newest_weights(HuntReader(db))), forest)
         save_weights(db, weights.version, written_weights(weights), now=now)
     return GrownForest(
         weights=weights.version,

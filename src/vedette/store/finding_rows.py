@@ -146,7 +146,7 @@ def spent_on_hunts(
     calls, usd = db.execute(_SPENT_ON_REPORTS, time).fetchone()
     return SpentOnHunts(
         looks=sum(row[1] for row in rows),
-        wire_bytes=sum(row[2] for row in rows),
+        wire_bytes=sum(int(row[2]) for row in rows),
         cpu_seconds=cpu,
         measured_looks=measured,
         calls=int(calls),

@@ -179,7 +179,7 @@ def family_evidence(features: Iterable[FeatureValue], weights: OddWeights) -> di
 
 def configured(weights: OddWeights, triage: Triage) -> OddWeights:
     """With what the operator set.  The points of a family that is switched off go to the others."""
-    weights = weights if triage.has_forest else without_forest(weights)
+    weights = weights if triage.has_forest or weights.forest is None else base_weights(weights)
     off = {_family(name) for name in triage.without}
     left = {family: cap for family, cap in weights.caps.items() if family not in off}
     total = math.fsum(left.values())
@@ -195,6 +195,12 @@ def configured(weights: OddWeights, triage: Triage) -> OddWeights:
         higher=weights.higher if triage.persist_at is None else 0.0,
         llm_at=max(least, weights.llm_at if triage.llm_at is None else triage.llm_at),
     )
+
+
+def base_weights(weights: OddWeights) -> OddWeights:
+    """Without a forest: those that marks gave, or those of this release, whichever release the forest is from."""
+    plain = without_forest(weights)
+    return DEFAULT if plain.version in RELEASED else plain
 
 
 def written_weights(weights: OddWeights) -> str:
