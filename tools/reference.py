@@ -196,6 +196,8 @@ WORDS = {
     "hunt.persist_at": "Oddness from which on a page is a finding, 0 to 100.  Not set: 36, or as the crawl says (30).",
     "hunt.llm_at": "Oddness from which on it is worth asking a model about.  Not set: as the weights say (52).",
     "hunt.without": "Families of features that do not count: markup, age, form, words, phrases, place, links.",
+    "hunt.vectors": "Index that `vedette hunt similar` asks: `numpy` in memory, or `qdrant` in the data folder.",
+    "hunt.isolation_forest": "`true`: the isolation forest that `vedette hunt forest` grew counts as one more feature.",
     "hunt.revisit": "Findings and seeds are looked at again after so long.",
     "hunt.analyst": "Provider that `vedette hunt analyse` asks: `openai/gpt-4o-mini`.  Not set: the first with a key.",
     "hunt.analyst_usd": "US dollars that one `vedette hunt analyse` may cost at most.",
@@ -322,6 +324,10 @@ WORDS = {
     "serve.token": "Bearer token of `/metrics`, as `env:NAME`; not set: loopback only.",
     "log": "The log of `vedette serve`, on stderr.",
     "log.format": "`json`, `human`; `auto`: json where `$VEDETTE_ENV` or `$NODE_ENV` is production.",
+    "log.traces": "Address of an OTLP receiver that gets runs and looks as traces: `http://127.0.0.1:4318/v1/traces`.",
+    "tor": "The control port of Tor, where lanes through it ask for new circuits when they back off.",
+    "tor.control": "Its address, never a name: `127.0.0.1:9051`.  Not set: Tor is never asked.",
+    "tor.password": "Of the control port: `env:NAME`.  Not set: by cookie, or none is needed.",
     "log.level": "`debug`, `info`, `warn` or `error`; `$DEBUG` means debug.",
 }
 

@@ -10,6 +10,7 @@ from vedette.app.archive_series import worker_name
 from vedette.app.job_buses import open_calls
 from vedette.app.open_store import open_store
 from vedette.app.run import RunHooks, build_run, check_run, telling, without_garbage
+from vedette.app.run_listeners import heard_by_all
 from vedette.config.model import Loaded
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.sql_connection import PostgresAddress
@@ -52,9 +53,12 @@ async def crawl(loaded: Loaded, hooks: RunHooks, started: Callable[[CrawlRun], N
     clock = hooks.clock if isinstance(hooks.clock, ServerClock) else ServerClock(hooks.clock)
     server_clock(clock, server_of(loaded))
     holds = LaneHolds(clock.stopwatch(), clock.now)
-    with open_store(loaded, Pick(), clock, tokens=holds.tokens) as opened:
+    with (
+        heard_by_all(loaded.config, hooks.on_event, clock) as on_event,
+        open_store(loaded, Pick(), clock, tokens=holds.tokens) as opened,
+    ):
         shared = RunHooks(
-            on_event=hooks.on_event,
+            on_event=on_event,
             clock=clock,
             fetcher=hooks.fetcher,
             beside=hooks.beside,

@@ -16,6 +16,7 @@ from vedette.app.archive_series import worker_name
 from vedette.app.channels import sending, told
 from vedette.app.open_store import onion_names, open_store
 from vedette.app.process import run_loop, signals
+from vedette.app.run_listeners import heard_by_all
 from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
@@ -127,7 +128,11 @@ async def run_with(loaded: Loaded, request: RunRequest, hooks: RunHooks) -> Ende
         discover_only=request.discover_only,
         ordered_after=request.ordered_after,
     )
-    with open_store(loaded, pick, hooks.clock) as opened:
+    with (
+        heard_by_all(loaded.config, hooks.on_event, hooks.clock) as on_event,
+        open_store(loaded, pick, hooks.clock) as opened,
+    ):
+        hooks = replace(hooks, on_event=on_event)
         run = build_run(loaded, request, hooks, opened)
         goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
         try:

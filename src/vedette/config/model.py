@@ -34,6 +34,7 @@ from vedette.config.sections import (
     SelectorsConfig,
     ServeConfig,
     StructuredConfig,
+    TorConfig,
     TrapsConfig,
 )
 from vedette.config.values import (
@@ -251,6 +252,7 @@ class Config(Section):
     cron: CronConfig = CronConfig()
     serve: ServeConfig = ServeConfig()
     log: LogConfig = LogConfig()
+    tor: TorConfig = TorConfig()
     panel: PanelConfig = PanelConfig()
     providers: dict[str, ProviderConfig] = Field(default={})
 

@@ -72,7 +72,12 @@ def hunt_params(config: Config) -> HuntParams:
 def triage(config: Config) -> Triage:
     """From which score on a page is kept, and what does not count."""
     section = config.hunt
-    return Triage(persist_at=section.persist_at, llm_at=section.llm_at, without=tuple(section.without))
+    return Triage(
+        persist_at=section.persist_at,
+        llm_at=section.llm_at,
+        without=tuple(section.without),
+        has_forest=section.isolation_forest,
+    )
 
 
 def in_force(config: Config, policy: str) -> InForce:

@@ -174,6 +174,14 @@ class ServeConfig(Section):
 class LogConfig(Section):
     format: Literal["auto", "json", "human"] = "auto"
     level: Literal["debug", "info", "warn", "error"] = "info"
+    traces: str | None = Field(default=None, pattern=r"^https?://[^\s@]+$")  # a receiver of OTLP over HTTP
+
+
+class TorConfig(Section):
+    """The control port of Tor; what goes through it is said by `fetch.proxy`."""
+
+    control: str | None = Field(default=None, pattern=r"^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$")
+    password: str | None = Field(default=None, pattern="^env:.+$")
 
 
 class ReportConfig(Section):
@@ -276,6 +284,8 @@ class HuntConfig(Section):
     persist_at: float | None = Field(default=None, ge=0, le=100)  # a score from which on a page is a finding
     llm_at: float | None = Field(default=None, ge=0, le=100)  # and from which on it is worth a model
     without: list[FamilyWord] = Field(default_factory=list)  # families of features that do not count
+    vectors: Literal["numpy", "qdrant"] = "numpy"  # the index that `hunt similar` asks
+    isolation_forest: bool = False  # what `hunt forest` grew counts
     revisit: Duration = Field(default=timedelta(days=30))  # of findings and seeds
     failure_cache_seconds: float = Field(
         default=7 * 86_400.0, ge=0, le=MOST_LOOKS

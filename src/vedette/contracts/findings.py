@@ -109,6 +109,30 @@ class HostMap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HuntCost:
+    """What findings cost: of a whole store, or of a stretch of time."""
+
+    findings: int
+    looks: int  # at sources that hunt, seeds and errors included
+    wire_bytes: int
+    cpu_seconds: float  # of the looks whose runs said it, their share of the run
+    measured_looks: int  # how many these are: a run that was killed says nothing
+    calls: int  # of analysts
+    usd: float
+
+    def of_each(self, amount: float) -> float | None:
+        """For one finding; None where there is none."""
+        return amount / self.findings if self.findings else None
+
+    @property
+    def cpu_of_each(self) -> float | None:
+        """Seconds for one finding, as if all looks cost what the measured ones did."""
+        if not self.measured_looks:
+            return None
+        return self.of_each(self.cpu_seconds * self.looks / self.measured_looks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HuntDigest:
     """What hunts found in a stretch of time, for people who were not there."""
 
@@ -119,6 +143,7 @@ class HuntDigest:
     cards: tuple[OddCard, ...]  # the oddest first, one of each host
     clusters: tuple[FindingCluster, ...]
     is_nothing: bool  # nothing stood out; then `cards` are the best of what was kept all the same
+    cost: HuntCost | None = None
 
     @property
     def headline(self) -> str:

@@ -93,6 +93,19 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Forest:
+    """An isolation forest that was grown on pages of a crawl (`core/oddness/isolation.py`)."""
+
+    asks: tuple[str, ...]  # features whose values it asks for, in order
+    roots: tuple[int, ...]  # of its trees, places in the table of nodes
+    nodes: str  # that table, packed
+    usual: float  # questions that a usual page needs
+    shares: tuple[float, ...]  # scores of the pages that it was grown on, in steps of equal shares
+    pages: int  # how many these were
+    by: str  # library and version that grew it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OddWeights:
     """What features and families count, and from which score on something is done.  Part of the configuration."""
 
@@ -104,6 +117,7 @@ class OddWeights:
     earned_at: float = 0.0  # points of the other families from which on links count whole
     lower: float = 0.0  # by so much the crawl may move `persist_at` down,
     higher: float = 0.0  # or up
+    forest: Forest | None = None  # says one more feature of each page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +127,7 @@ class Triage:
     persist_at: float | None = None  # None: as the weights say
     llm_at: float | None = None
     without: tuple[str, ...] = ()  # families that are switched off
+    has_forest: bool = False  # the isolation forest counts, where one was grown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +141,7 @@ class ScoreDecision:
     weights: str  # version of the weights
     twin: int = 0  # not 0: it says what this watch says, so it is no find
     level: float | None = None  # the score from which on it would be kept; None: as the weights say
+    added: tuple[FeatureValue, ...] = ()  # features that the weights say themselves, by a forest
 
     @property
     def adds_up(self) -> bool:
@@ -152,6 +168,12 @@ class OddPage:
     page: PageFigures
     features: FeatureSet
     decision: ScoreDecision
+
+    @property
+    def all_features(self) -> tuple[FeatureValue, ...]:
+        """With those that the weights added."""
+        names = {one.name for one in self.decision.added}
+        return (*(one for one in self.features.features if one.name not in names), *self.decision.added)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,16 +6,19 @@ import hashlib
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 
 from vedette.config.rules import hunt_options, triage
 from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.findings import HuntCost
 from vedette.contracts.hunt import HuntRecord, HuntState
 from vedette.contracts.oddness import Action, Contribution, OddFacts, OddFinding, OddPage, OddWeights
 from vedette.contracts.words import ContentClass, WatchId
 from vedette.core.hunt import Chosen
 from vedette.core.hunt_worth import HuntParams, room_of
-from vedette.core.oddness.features import BY_NAME
+from vedette.core.oddness.features import WORDS
+from vedette.core.oddness.isolation import with_forest
 from vedette.core.oddness.mark_weights import LEAST, fitted
 from vedette.core.oddness.odd_score import (
     DEFAULT,
@@ -36,10 +39,12 @@ from vedette.extract import extract
 from vedette.operations.arguments import a_url
 from vedette.operations.evidence import body_of
 from vedette.operations.installation import Installation
+from vedette.store.finding_rows import spent_on_hunts
 from vedette.store.hunt_rows import ALL, HuntReader, odd_statements, save_mark, save_weights
 from vedette.store.queries import Queries
 
 MARKS = ("odd", "plain")
+EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +60,7 @@ class HuntOverview:
     seeds: list[tuple[str, HuntRecord]]
     judged: int
     findings: int
+    cost: HuntCost
 
     def room(self, record: HuntRecord) -> int:
         """How many more looks its errors leave to a host."""
@@ -64,6 +70,7 @@ class HuntOverview:
 def hunt(installation: Installation, *, top: int) -> HuntOverview:
     """So many hosts and pages of each kind.  Changes nothing."""
     options = hunt_options(installation.loaded.config)
+    cost = hunt_cost(installation)
     with installation.reading() as db:
         reader = HuntReader(db)
         is_open, waiting = reader.counts()
@@ -78,7 +85,8 @@ def hunt(installation: Installation, *, top: int) -> HuntOverview:
             looks_per_day=options.looks_per_day,
             seeds=reader.seeds(top),
             judged=reader.judged(),
-            findings=len(reader.findings()),
+            findings=cost.findings,
+            cost=cost,
         )
 
 
@@ -92,6 +100,7 @@ def hunt_json(found: HuntOverview) -> dict[str, object]:
         **found.whole._asdict(),
         "judged": found.judged,
         "findings": found.findings,
+        "cost": cost_json(found.cost),
         "seeds": [{"source": source, **one._asdict()} for source, one in found.seeds],
         "hosts": [{"host": host, **one._asdict(), "room": found.room(one)} for host, one in found.hosts],
         "next": [
@@ -103,6 +112,33 @@ def hunt_json(found: HuntOverview) -> dict[str, object]:
             }
             for one in found.next
         ],
+    }
+
+
+# What it cost.
+
+
+def hunt_cost(installation: Installation, *, since: datetime | None = None) -> HuntCost:
+    """Since then, or ever.  Sources that hunt now count, with all their looks that are still on record."""
+    start, until = since or EVER, installation.now()
+    with installation.queries() as queries:
+        hunting = [view.source.id for view in queries.sources() if view.source.options.hunt]
+    with installation.reading() as db:
+        found = HuntReader(db).findings()
+        spent = spent_on_hunts(db, hunting, start, until)
+    fresh = sum(start <= one.found_at <= until for one in found)
+    return HuntCost(findings=fresh if since else len(found), **spent._asdict())
+
+
+def cost_json(cost: HuntCost) -> dict[str, object]:
+    return {
+        **asdict(cost),
+        "of_each": {
+            "looks": cost.of_each(cost.looks),
+            "wire_bytes": cost.of_each(cost.wire_bytes),
+            "cpu_seconds": cost.cpu_of_each,
+            "usd": cost.of_each(cost.usd),
+        },
     }
 
 
@@ -165,7 +201,7 @@ def contribution_json(one: Contribution) -> dict[str, object]:
         "version": one.version,
         "family": one.family.value,
         "points": one.points,
-        "words": BY_NAME[one.feature].words if one.feature in BY_NAME else "",
+        "words": WORDS.get(one.feature, ""),
     }
 
 
@@ -235,8 +271,10 @@ def mark_page(installation: Installation, url: str, word: str) -> Marked:
         version = ""
         if min(odd, len(marks) - odd) >= LEAST:
             weights = fitted(marks, DEFAULT)
-            version = weights.version
-            save_weights(db, version, written_weights(weights), now=now)
+            forest = newest_weights(HuntReader(db)).forest
+            for one in (weights,) if forest is None else (weights, with_forest(weights, forest)):
+                version = one.version
+                save_weights(db, version, written_weights(one), now=now)
     return Marked(url=wanted.url, word=word, odd=odd, plain=len(marks) - odd, weights=version)
 
 
@@ -248,7 +286,7 @@ def rescore(installation: Installation, *, workers: int = 1) -> Rescored:
         known = {
             watch: page for watch in (one.watch for one in rows) if (page := reader.page(watch)) is not None
         }
-        weights = configured(_newest(reader), triage(installation.loaded.config))
+        weights = configured(newest_weights(reader), triage(installation.loaded.config))
     with installation.queries() as queries:
         measured = _measured(installation, queries, rows, workers)
     judged = judged_again([facts for facts, _ in measured], weights)
@@ -323,7 +361,8 @@ def _redacted(queries: Queries, watches: Sequence[WatchId]) -> set[WatchId]:
     }
 
 
-def _newest(reader: HuntReader) -> OddWeights:
+def newest_weights(reader: HuntReader) -> OddWeights:
+    """Those that marks or a forest gave last, or those of the program."""
     text = reader.weights()
     return DEFAULT if text is None else read_weights(text)
 

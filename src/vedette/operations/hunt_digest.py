@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from vedette.app.channels import send_letter
@@ -11,7 +12,7 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.findings import HuntDigest, OddCard, PageReport
 from vedette.core.findings.digest_entries import DigestTime, digest_of
 from vedette.operations.finding_cards import cluster_json, found_together
-from vedette.operations.hunt import finding_json
+from vedette.operations.hunt import cost_json, finding_json, hunt_cost
 from vedette.operations.installation import Installation
 from vedette.report.digest_letter import digest_html, digest_markdown
 from vedette.store.finding_rows import judged_between
@@ -27,7 +28,8 @@ def hunt_digest(installation: Installation, *, since: datetime | None = None, to
     found = found_together(installation)
     with installation.reading() as db:
         pages = judged_between(db, start, until)
-    return digest_of(found.cards, found.clusters, DigestTime(start, until, pages), most=top)
+    digest = digest_of(found.cards, found.clusters, DigestTime(start, until, pages), most=top)
+    return replace(digest, cost=hunt_cost(installation, since=start))
 
 
 def digest_file(digest: HuntDigest, name: str) -> str:
@@ -65,6 +67,7 @@ def digest_json(digest: HuntDigest) -> dict[str, object]:
         "findings": digest.findings,
         "nothing": digest.is_nothing,
         "headline": digest.headline,
+        "cost": None if digest.cost is None else cost_json(digest.cost),
         "cards": [card_json(card) for card in digest.cards],
         "clusters": [cluster_json(one) for one in digest.clusters],
     }

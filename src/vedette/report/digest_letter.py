@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 
-from vedette.contracts.findings import FindingCluster, HuntDigest, OddCard
+from vedette.contracts.findings import FindingCluster, HuntCost, HuntDigest, OddCard
 from vedette.report.plain import count, plain
 
 OFFLINE = "offline"
@@ -53,6 +53,18 @@ def digest_html(digest: HuntDigest) -> str:
 """
 
 
+def cost_words(cost: HuntCost) -> str:
+    """What a finding cost, in one sentence."""
+    asked = f"{count(cost.calls, 'call')} of an analyst, ${cost.usd:.4f}"
+    whole = f"{count(cost.looks, 'look')}, {cost.wire_bytes / 1e6:,.1f} MB"
+    if not cost.findings:
+        return f"spent without a finding: {whole}, {asked}"
+    each = [f"{cost.looks / cost.findings:,.1f} looks", f"{cost.wire_bytes / 1e6 / cost.findings:,.2f} MB"]
+    if cost.cpu_of_each is not None:
+        each.append(f"{cost.cpu_of_each:,.2f} s of CPU")
+    return f"a finding cost {', '.join(each)} and ${cost.usd / cost.findings:.4f} ({whole}, {asked})"
+
+
 def _lead(digest: HuntDigest) -> str:
     time = f"{digest.since:%Y-%m-%d} to {digest.until:%Y-%m-%d}"
     looked = f"{time}: {count(digest.pages, 'new page')}, {count(digest.findings, 'finding')}."
@@ -64,8 +76,9 @@ def _lead(digest: HuntDigest) -> str:
 
 
 def _how(digest: HuntDigest) -> str:
+    spent = "" if digest.cost is None else f"Cost: {cost_words(digest.cost)}. "
     return (
-        "Every quote stands in the stored text of its page: `vedette evidence cat URL --text`. "
+        f"{spent}Every quote stands in the stored text of its page: `vedette evidence cat URL --text`. "
         "`vedette hunt show URL` says what each point is for, `vedette hunt mark URL odd` or `plain` teaches it."
     )
 

@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 from vedette.contracts.findings import Claim, KeptReport, PageReport, Quote
 from vedette.contracts.lane import LaneState
 from vedette.contracts.sql_connection import SqlConnection
-from vedette.contracts.words import LaneKey, WatchId
+from vedette.contracts.words import LaneKey, SourceId, WatchId
+from vedette.core.oddness.figure_bytes import unpack_figures
 from vedette.store.connection import in_parts
 from vedette.store.rows import from_ms, lane_row, to_ms
 from vedette.store.statements import SAVE_LANE, upsert
@@ -29,6 +30,14 @@ _PAGES = "SELECT watch_id, url, place, score, action FROM odd_pages ORDER BY num
 _BODIES = "SELECT watch_id, digest, figures FROM odd_pages WHERE watch_id IN ({marks})"
 _REPORT_COLUMNS = "watch_id author body digest calls usd at".split()
 _REPORTS = f"SELECT {', '.join(_REPORT_COLUMNS)} FROM page_reports"
+_LOOKS_OF_RUNS = (
+    "SELECT v.run_id, COUNT(*), COALESCE(SUM(v.wire_bytes), 0), MAX(r.tally) FROM visits v "
+    "JOIN watches w ON w.id = v.watch_id LEFT JOIN runs r ON r.id = v.run_id "
+    "WHERE w.source_id IN ({marks}) AND v.at BETWEEN ? AND ? GROUP BY v.run_id"
+)
+_SPENT_ON_REPORTS = (
+    "SELECT COALESCE(SUM(calls), 0), COALESCE(SUM(usd), 0) FROM page_reports WHERE at BETWEEN ? AND ?"
+)
 _COUNT = "SELECT COUNT(*), COALESCE(MAX(number), 0) FROM odd_pages"
 
 
@@ -55,6 +64,12 @@ def linked_pages(db: SqlConnection) -> list[LinkedPage]:
 def page_links(db: SqlConnection) -> Iterator[tuple[WatchId, bytes]]:
     """What each page links to: packed ids of watches."""
     return ((WatchId(watch), targets) for watch, targets in db.execute("SELECT * FROM page_links"))
+
+
+def page_vectors(db: SqlConnection) -> Iterator[tuple[WatchId, bytes]]:
+    """The vector of the text of each page that hunts looked at, in the order of the looks."""
+    rows = db.execute("SELECT watch_id, figures FROM odd_pages ORDER BY number")
+    return ((WatchId(watch), unpack_figures(figures).vector) for watch, figures in rows)
 
 
 def place_links(db: SqlConnection) -> Iterator[tuple[str, bytes]]:
@@ -103,6 +118,40 @@ def judged_bodies(db: SqlConnection, watches: Sequence[WatchId]) -> dict[WatchId
     """Of pages that were judged: the digest of the body, and the packed figures."""
     rows = in_parts(db, _BODIES, watches)
     return {WatchId(watch): (digest, figures) for watch, digest, figures in rows}
+
+
+class SpentOnHunts(NamedTuple):
+    """Of looks at some sources, and of analysts, in a stretch of time."""
+
+    looks: int
+    wire_bytes: int
+    cpu_seconds: float
+    measured_looks: int
+    calls: int
+    usd: float
+
+
+def spent_on_hunts(
+    db: SqlConnection, sources: Sequence[SourceId], since: datetime, until: datetime
+) -> SpentOnHunts:
+    """A run's CPU is shared out by its looks."""
+    time = (to_ms(since), to_ms(until))
+    rows = list(in_parts(db, _LOOKS_OF_RUNS, sources, *time))
+    cpu, measured = 0.0, 0
+    for _, looks, _, tally in rows:
+        said = json.loads(tally or "{}")
+        if said.get("visits") and "cpu_seconds" in said:
+            cpu += said["cpu_seconds"] * min(1.0, looks / said["visits"])
+            measured += looks
+    calls, usd = db.execute(_SPENT_ON_REPORTS, time).fetchone()
+    return SpentOnHunts(
+        looks=sum(row[1] for row in rows),
+        wire_bytes=sum(int(row[2]) for row in rows),
+        cpu_seconds=cpu,
+        measured_looks=measured,
+        calls=int(calls),
+        usd=float(usd),
+    )
 
 
 def judged_between(db: SqlConnection, since: datetime, until: datetime) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -204,6 +204,11 @@ class HuntReader(LineReader):
         """How many pages were judged."""
         return int(self._db.execute("SELECT COUNT(*) FROM odd_pages").fetchone()[0])
 
+    def measured(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """The place of each page, and the values of its features by name; the newest first."""
+        for place, features in self._db.execute("SELECT place, features FROM odd_pages ORDER BY number DESC"):
+            yield place, {name: value for name, _, _, value, *_ in json.loads(features)}
+
     def marked(self) -> list[tuple[OddPage, str]]:
         """Pages that the operator marked, by number."""
         words = dict(self._db.execute("SELECT watch_id, word FROM marks"))
@@ -276,7 +281,7 @@ def _odd_row(page: OddPage) -> tuple[Any, ...]:
     decision, made = page.decision, page.features.provenance
     features = [
         [one.name, one.version, one.family.value, one.value, one.rarity, one.evidence]
-        for one in page.features.features
+        for one in page.all_features
     ]
     provenance = [made.page, made.figures, made.features, made.embedding, made.looks]
     return (

@@ -58,7 +58,7 @@ def oddness_decision(page: OddPage) -> Decision:
         "level": decision.level,
         "features": [
             [one.name, one.version, one.family.value, one.evidence]
-            for one in page.features.features
+            for one in page.all_features
             if one.evidence
         ],
     }

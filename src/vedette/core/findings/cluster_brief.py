@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vedette.contracts.oddness import OddFinding
-from vedette.core.oddness.features import BY_NAME
+from vedette.core.oddness.features import WORDS
 
 MOST_PLACES = 3
 Figures = tuple[Sequence[tuple[str, float]], int, int]  # features with mean points, links, answered links
@@ -25,7 +25,7 @@ def brief_of(
     parts = [f"{len(findings)} findings {at}{held}; the oddest has {best:.0f} points."]
     if words:
         parts.append(f"They share the words {', '.join(words)}.")
-    said = "; ".join(BY_NAME[name].words if name in BY_NAME else name for name, _ in reasons[:3])
+    said = "; ".join(WORDS.get(name, name) for name, _ in reasons[:3])
     if said:
         parts.append(f"What makes them odd: {said}.")
     return " ".join(parts)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from vedette.contracts.findings import Claim, FindingText, PageReport
 from vedette.contracts.oddness import Contribution, Family, OddFinding
 from vedette.core.findings.quotes import telling
-from vedette.core.oddness.features import BY_NAME
+from vedette.core.oddness.features import WORDS
 
 MOST_CLAIMS = 4
 SURE = 80.0  # of the score: the offline analyst is never surer than 0.9
@@ -49,7 +49,7 @@ def strongest(reasons: Sequence[Contribution], most: int = MOST_CLAIMS) -> list[
 
 def meaning(one: Contribution) -> str:
     """A feature in words."""
-    return BY_NAME[one.feature].words if one.feature in BY_NAME else one.feature.replace("_", " ")
+    return WORDS.get(one.feature, one.feature.replace("_", " "))
 
 
 def _summary(finding: OddFinding, best: Sequence[Contribution]) -> str:

@@ -189,7 +189,8 @@ FEATURES: tuple[Feature, ...] = (
     Feature("deep_path", 1, L, 3.0, 8.0, _figure("depth"), "far below its host"),
     Feature("personal_path", 1, L, 0.0, 1.0, _figure("tilde"), "in somebody's own folder"),
 )  # fmt: skip
-BY_NAME = {feature.name: feature for feature in FEATURES}
+ISOLATED = "isolated"  # said by an isolation forest, where one was grown
+WORDS = {one.name: one.words for one in FEATURES} | {ISOLATED: "told from all other pages by few questions"}
 VERSION = hashlib.sha256(" ".join(f"{one.name}/{one.version}" for one in FEATURES).encode()).hexdigest()[:12]
 _OWN = np.array([one.unit is Unit.OWN for one in FEATURES])
 _EITHER = np.array([one.unit is Unit.EITHER for one in FEATURES])

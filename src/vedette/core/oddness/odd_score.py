@@ -23,7 +23,8 @@ from vedette.contracts.oddness import (
     ScoreDecision,
     Triage,
 )
-from vedette.core.oddness.features import FEATURES
+from vedette.core.oddness.features import FEATURES, ISOLATED
+from vedette.core.oddness.isolation import isolated, read_forest, without_forest
 
 _SURE = 0.98  # evidence of one feature stays below 1, so that shares of it can be told
 CAPS: Mapping[Family, float] = {
@@ -101,7 +102,11 @@ def decide(
     features: FeatureSet, weights: OddWeights, *, twin: int = 0, level: float | None = None
 ) -> ScoreDecision:
     """The score of a page and what is done with it.  `twin`: a watch that shows nearly the same text; 0: none."""
-    return decided(features.features, weights, twin=twin, level=level)
+    if weights.forest is None:
+        return decided(features.features, weights, twin=twin, level=level)
+    own = tuple(one for one in features.features if one.name != ISOLATED)
+    added = isolated(own, weights.forest)
+    return replace(decided((*own, *added), weights, twin=twin, level=level), added=added)
 
 
 def decided(
@@ -174,6 +179,7 @@ def family_evidence(features: Iterable[FeatureValue], weights: OddWeights) -> di
 
 def configured(weights: OddWeights, triage: Triage) -> OddWeights:
     """With what the operator set.  The points of a family that is switched off go to the others."""
+    weights = weights if triage.has_forest or weights.forest is None else base_weights(weights)
     off = {_family(name) for name in triage.without}
     left = {family: cap for family, cap in weights.caps.items() if family not in off}
     total = math.fsum(left.values())
@@ -191,6 +197,12 @@ def configured(weights: OddWeights, triage: Triage) -> OddWeights:
     )
 
 
+def base_weights(weights: OddWeights) -> OddWeights:
+    """Without a forest: those that marks gave, or those of this release, whichever release the forest is from."""
+    plain = without_forest(weights)
+    return DEFAULT if plain.version in RELEASED else plain
+
+
 def written_weights(weights: OddWeights) -> str:
     """As a store keeps them."""
     return json.dumps(asdict(weights), sort_keys=True)
@@ -198,7 +210,8 @@ def written_weights(weights: OddWeights) -> str:
 
 def read_weights(text: str) -> OddWeights:
     given = json.loads(text)
-    return OddWeights(**{**given, "caps": {Family(name): cap for name, cap in given["caps"].items()}})
+    caps = {Family(name): cap for name, cap in given["caps"].items()}
+    return OddWeights(**{**given, "caps": caps, "forest": read_forest(given.get("forest"))})
 
 
 def _family(name: str) -> Family:

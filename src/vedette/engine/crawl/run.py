@@ -63,6 +63,7 @@ from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.sqlite import Pick, Reader, Writer
 from vedette.store.text_columns import dump_json
 from vedette.telemetry.group_events import events_of
+from vedette.telemetry.wall_clock import cpu_seconds
 
 OnEvent = Callable[[Event], None]
 
@@ -201,6 +202,7 @@ class CrawlRun:
         self._last_words: list[Event] = []
         self._order = parts.opened.reader.last_order()
         self._took = parts.clock.stopwatch()
+        self._cpu_before = cpu_seconds()
         self.settler = self._settler(asyncio.get_running_loop())
         self.engine = self._engine()
 
@@ -406,10 +408,11 @@ class CrawlRun:
     def _end_run(self, ended: Ended) -> Ended:
         """Says how it ended, to the store.  A store that cannot take it will call it killed."""
         tally = asdict(ended.tally)
+        kept = dump_json({**tally, "cpu_seconds": round(cpu_seconds() - self._cpu_before, 3)})
         now, self.ended_by = self.clock.now(), ended.by
         missed = self._behind_lanes(self.run_log.missed(self._waiting(ended, now)), now)
         try:
-            self.opened.end_run(self.parts.facts.id, now=now, ended_by=ended.by, tally=dump_json(tally))
+            self.opened.end_run(self.parts.facts.id, now=now, ended_by=ended.by, tally=kept)
         except StoreError as error:
             ended = replace(ended, by="failed", error=ended.error or error)
         failure, run = None if ended.error is None else str(ended.error), self.parts.facts.id

@@ -10,7 +10,7 @@ import typer
 from vedette.contracts.errors import InputError
 from vedette.contracts.oddness import OddFinding
 from vedette.core.hunt import Chosen
-from vedette.core.oddness.features import BY_NAME
+from vedette.core.oddness.features import WORDS
 from vedette.engine.crawl.loop import Mode
 from vedette.engine.crawl.run import RunRequest
 from vedette.operations.hunt import (
@@ -28,6 +28,7 @@ from vedette.operations.hunt import hunt as overview
 from vedette.operations.hunt_seeds import check_seeded, seed, seeded_json, seeds_in
 from vedette.operations.run import check_ended
 from vedette.registries import read_registry
+from vedette.report.digest_letter import cost_words
 from vedette.report.plain import count
 from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
@@ -53,6 +54,9 @@ HOMES = {
     "clusters": "hunt_findings",
     "map": "hunt_findings",
     "analyse": "hunt_analyst",
+    "forest": "hunt_models",
+    "similar": "hunt_models",
+    "vectors": "hunt_models",
 }
 TopOption = Annotated[
     int, typer.Option("--top", min=1, metavar="N", help="Places and pages that are listed.")
@@ -268,7 +272,7 @@ def _why_odd(session: Session, view: OddPageView) -> None:
     if decision.twin:
         out.say("another page says nearly the same, so it is no find")
     rows = [
-        (f"{one.points:+.1f}", one.family.value, f"{one.feature}/{one.version}", _words(one.feature))
+        (f"{one.points:+.1f}", one.family.value, f"{one.feature}/{one.version}", WORDS.get(one.feature, ""))
         for one in sorted(view.reasons, key=lambda one: -one.points)
     ]
     out.table(WHY, rows, empty="nothing about it is odd")
@@ -280,10 +284,6 @@ def _from_on(view: OddPageView) -> str:
     weights = view.weights
     least, most = weights.persist_at - weights.lower, weights.persist_at + weights.higher
     return f"from {most:g} on" + (f", or from {least:g} on as the crawl says" if least < most else "")
-
-
-def _words(feature: str) -> str:
-    return BY_NAME[feature].words if feature in BY_NAME else ""
 
 
 def _say(session: Session, found: HuntOverview) -> None:
@@ -298,6 +298,7 @@ def _say(session: Session, found: HuntOverview) -> None:
             f"{whole.found / whole.looks:.2f} found per look (0: nothing odd, 1: a find), "
             f"{count(whole.errors, 'error')}"
         )
+        out.say(cost_words(found.cost))
     rows = [
         (host, f"{one.looks:,}", f"{one.found / one.looks:.2f}", f"{one.errors:,}", f"{found.room(one):,}")
         for host, one in found.hosts
