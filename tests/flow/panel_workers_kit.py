@@ -86,7 +86,9 @@ class PanelTeam:
         return {name: self.place.act("stats")["providers"][name] for name in THREE}
 
 
-def drill(team: PanelTeam, chance: random.Random, *, domains: int, kills: int, budget: float) -> dict[str, Any]:
+def drill(
+    team: PanelTeam, chance: random.Random, *, domains: int, kills: int, budget: float
+) -> dict[str, Any]:
     """Three workers, some killed, one stopped for longer than its lease and continued."""
     team.place.domains(domains)
     code, _, err = team.verb("run", "--domains", "domains.txt", "--detach", "--budget", f"{budget}")

@@ -44,7 +44,7 @@ from vedette.store.panel.panel_visits import (
     PanelVisit,
     PanelVisits,
     SharedPanelStore,
-    Standing,
+    VisitCounts,
     end_whole,
     free_visits,
 )
@@ -84,7 +84,7 @@ def shared_server(loaded: Loaded, panel: Panel) -> PostgresAddress:
 
 
 @dataclass(slots=True)
-class Serving:
+class ProviderHold:
     """One provider in the hands of this worker."""
 
     visit: PanelVisit
@@ -106,7 +106,7 @@ class PanelDuty:
     worker: str
     lease: timedelta = LEASE
     calls: int = 0  # that ended, for `vedette workers`
-    _serving: dict[str, Serving] = field(default_factory=dict)
+    _serving: dict[str, ProviderHold] = field(default_factory=dict)
     _widths: Mapping[str, int] = field(default_factory=dict)
     _told: str = ""
     _panel: Panel = field(init=False)
@@ -166,7 +166,7 @@ class PanelDuty:
         for batch, by in await asyncio.to_thread(self._end_whole, visits):
             self._note(PanelNoted(at=self.clock.now(), action="batch_ended", subject=batch, reason=by))
 
-    async def _take(self, visits: PanelVisits, found: Standing) -> None:
+    async def _take(self, visits: PanelVisits, found: VisitCounts) -> None:
         """Its part of what is to be asked, and what nobody else took for a while."""
         fair = most_visits(len(found.busy), await asyncio.to_thread(self._workers))
         room = self._panel.config.at_once - found.visited
@@ -175,7 +175,7 @@ class PanelDuty:
             names = [name for name in found.busy if name in self._members and name not in self._serving]
             asked = self._since()
             for visit in await asyncio.to_thread(visits.take, names, min(most, room), late=late):
-                one = Serving(visit, bool(late), counts_for(asked, self.lease))
+                one = ProviderHold(visit, bool(late), counts_for(asked, self.lease))
                 self._serving[visit.provider] = one
                 one.task = asyncio.create_task(self._visit(visits, one))
                 room -= 1
@@ -183,7 +183,7 @@ class PanelDuty:
         for one in mine[: max(0, surplus)]:
             self._leave(one)
 
-    async def _visit(self, visits: PanelVisits, one: Serving) -> None:
+    async def _visit(self, visits: PanelVisits, one: ProviderHold) -> None:
         """All batches that have something to ask of the provider."""
         try:
             while not one.is_leaving and not self._is_over:
@@ -201,7 +201,7 @@ class PanelDuty:
                 self._tell(f"{one.visit.provider} is free when its lease is over: {error}")
             self._serving.pop(one.visit.provider, None)
 
-    async def _ask(self, visits: PanelVisits, one: Serving, batch: BatchId) -> bool:
+    async def _ask(self, visits: PanelVisits, one: ProviderHold, batch: BatchId) -> bool:
         """False: it is tried again after a pause."""
         end = await self._engine(one, batch)
         self.calls += sum(row.calls for row in end.progress.providers)
@@ -213,7 +213,7 @@ class PanelDuty:
         is_over = await asyncio.to_thread(visits.end_share, one.visit, batch, word)
         return bool(word) and is_over
 
-    async def _engine(self, one: Serving, batch_id: BatchId) -> BatchEnd:
+    async def _engine(self, one: ProviderHold, batch_id: BatchId) -> BatchEnd:
         provider, clock = one.visit.provider, SteadyClock(self.clock)
         members = self._members[provider]
         fetcher = HttpFetcher(clock)
@@ -252,7 +252,7 @@ class PanelDuty:
             await fetcher.close()
             await asyncio.to_thread(opened.close, log, board)
 
-    def _open(self, one: Serving, batch_id: BatchId) -> OpenedShare:
+    def _open(self, one: ProviderHold, batch_id: BatchId) -> OpenedShare:
         url = self.path.url
         lanes = Reader(self.path)
         ledger = PanelLedger(open_sql(url), Ids(PANEL, after=lanes.last_id()).next)
@@ -308,7 +308,7 @@ class PanelDuty:
         with closing(connect(self.path)) as db:
             note_calls(db, [one.row for one in members], counted)
 
-    def _leave(self, one: Serving) -> None:
+    def _leave(self, one: ProviderHold) -> None:
         one.is_leaving = True
         if one.engine is not None:
             one.engine.stop("stopped")

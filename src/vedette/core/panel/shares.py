@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from vedette.core.panel.deadline import COMPLETE, INCOMPLETE
+from vedette.core.panel.deadline import COMPLETE
 
-_WORST_FIRST = ("killed", "hard_stop", "budget_spent", INCOMPLETE)
+_WORST_FIRST = ("killed", "hard_stop", "budget_spent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,5 +43,5 @@ def most_visits(busy: int, workers: int) -> int:
 
 
 def ends_by(words: Collection[str]) -> str:
-    """The word of a batch whose shares ended by these."""
+    """The word of a batch whose shares ended by these.  Whether it is complete, its rows say (`status_of`)."""
     return next((word for word in _WORST_FIRST if word in words), COMPLETE)

@@ -111,7 +111,7 @@ class PanelVisit:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class VisitCounts:
     """Providers that have something to ask, of any worker, and how many of all are visited."""
 
     busy: tuple[str, ...]
@@ -129,13 +129,13 @@ class PanelVisits:
         self._lease = int(lease.total_seconds() * 1000)
         self._one = Lock()  # several threads, one connection
 
-    def renew(self) -> Standing:
+    def renew(self) -> VisitCounts:
         """Ours are ours for another lease; shares that nobody will ask any more are ended."""
         with self._alone() as db:
             db.execute(_OVER)
             held = dict(db.execute(_RENEW, (self._lease, self._worker)).fetchall())
             busy = tuple(sorted(name for (name,) in db.execute(_BUSY)))
-            return Standing(busy, db.execute(_VISITED).fetchone()[0], held)
+            return VisitCounts(busy, db.execute(_VISITED).fetchone()[0], held)
 
     def take(self, providers: Sequence[str], most: int, *, late: timedelta) -> list[PanelVisit]:
         """Of these, that have something to ask and were nobody's for so long."""
