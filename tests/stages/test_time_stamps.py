@@ -17,7 +17,7 @@ from vedette.contracts.watch import Segment
 from vedette.core.evidence import chain
 from vedette.evidence.files import files_of
 from vedette.evidence.heads import HeadEvent, Heads
-from vedette.evidence.time_stamps import STAMPS, CheckedStamps, Stamp, check_stamps, next_stamp_in, stamps
+from vedette.evidence.time_stamps import STAMPS, CheckedStamps, TimeStamp, check_stamps, next_stamp_in, stamps
 from vedette.telemetry.clock import SystemClock
 
 CLOCK = SystemClock()
@@ -81,10 +81,10 @@ def test_an_altered_token_is_told(loaded: Loaded, tsa: Authority):
     asyncio.run(stamp_now(loaded, CLOCK))
     path = loaded.archive / STAMPS
     (stamp,) = stamps(loaded.archive)
-    assert isinstance(stamp, Stamp)
+    assert isinstance(stamp, TimeStamp)
     token = bytearray(stamp.token)
     token[-8] ^= 1  # in the signature
-    path.write_text(f"{Stamp(stamp.at, stamp.file, stamp.chain, bytes(token))}\n")
+    path.write_text(f"{TimeStamp(stamp.at, stamp.file, stamp.chain, bytes(token))}\n")
     (words,) = check_stamps(loaded.archive, tsa.ca.read_bytes()).problems
     assert "signature" in words
     path.write_text(path.read_text().replace(base64.b64encode(bytes(token)).decode()[:40], "x" * 40))

@@ -19,7 +19,6 @@ default_tsa = one
 [one]
 serial = {folder}/serial
 signer_cert = {folder}/tsa.pem
-certs = {folder}/ca.pem
 signer_key = {folder}/tsa.key
 signer_digest = sha256
 default_policy = 1.2.3.4.1

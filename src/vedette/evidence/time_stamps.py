@@ -27,7 +27,7 @@ Ask = Callable[[bytes], Coroutine[Any, Any, bytes]]  # the authority: a question
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class TimeStamp:
     """One line of STAMPS.  `chain`: how the stamped line of the file of heads ends."""
 
     at: datetime
@@ -42,7 +42,7 @@ class Stamp:
 
 async def stamp_heads(directory: ArchivePlace, ask: Ask, now: datetime) -> int:
     """Stamps the newest line of every file of heads that has none yet.  How many; VedetteError: it did not work."""
-    known = {(stamp.file, stamp.chain) for stamp in stamps(directory) if isinstance(stamp, Stamp)}
+    known = {(stamp.file, stamp.chain) for stamp in stamps(directory) if isinstance(stamp, TimeStamp)}
     made = 0
     for worker, file in head_files(directory).items():
         lines = newest_heads(directory, worker)
@@ -52,18 +52,20 @@ async def stamp_heads(directory: ArchivePlace, ask: Ask, now: datetime) -> int:
         token = await ask(_tokens().question(message))
         if wrong := _tokens().refusal(token, message):
             raise VedetteError(f"the time stamp of {file} cannot be used: {wrong}")
-        _append(directory, Stamp(now, file, lines[-1].chain.hex(), token))
+        _append(directory, TimeStamp(now, file, lines[-1].chain.hex(), token))
         made += 1
     return made
 
 
-def stamps(directory: ArchivePlace) -> Iterator[Stamp | str]:
+def stamps(directory: ArchivePlace) -> Iterator[TimeStamp | str]:
     """All that were kept, in order; words for a line that cannot be read."""
     with suppress(FileNotFoundError), files_of(directory).reader(directory / STAMPS) as file:
         for number, raw in enumerate(file, start=1):
             try:
                 at, name, chain, token = raw.decode("ascii").split()
-                found = Stamp(datetime.fromisoformat(at), name, chain, base64.b64decode(token, validate=True))
+                found = TimeStamp(
+                    datetime.fromisoformat(at), name, chain, base64.b64decode(token, validate=True)
+                )
             except ValueError:
                 yield f"line {number} of {STAMPS} cannot be read"
                 continue
@@ -75,7 +77,7 @@ def stamps(directory: ArchivePlace) -> Iterator[Stamp | str]:
 
 
 def last_stamp_at(directory: ArchivePlace) -> datetime | None:
-    return max((one.at for one in stamps(directory) if isinstance(one, Stamp)), default=None)
+    return max((one.at for one in stamps(directory) if isinstance(one, TimeStamp)), default=None)
 
 
 def next_stamp_in(last: datetime | None, every: timedelta, now: datetime) -> timedelta:
@@ -97,7 +99,7 @@ def check_stamps(directory: ArchivePlace, roots: bytes | None) -> CheckedStamps:
     """Offline.  Without the roots of the authority only what was stamped is checked, not by whom."""
     found, problems = [], []
     for one in stamps(directory):
-        if isinstance(one, Stamp):
+        if isinstance(one, TimeStamp):
             found.append(one)
         else:
             problems.append(one)
@@ -124,7 +126,7 @@ def check_stamps(directory: ArchivePlace, roots: bytes | None) -> CheckedStamps:
     return CheckedStamps(len(found), until, tuple(problems), note)
 
 
-def _wrong(stamp: Stamp, line: HeadLine | None, roots: bytes | None) -> tuple[str, datetime | None]:
+def _wrong(stamp: TimeStamp, line: HeadLine | None, roots: bytes | None) -> tuple[str, datetime | None]:
     if line is None:
         return f"{stamp.file} has no line that ends in {stamp.chain[:16]}...: it was changed since", None
     tokens, message = _tokens(), _message(line)
@@ -137,7 +139,7 @@ def _message(line: HeadLine) -> bytes:
     return str(line).encode()
 
 
-def _append(directory: ArchivePlace, stamp: Stamp) -> None:
+def _append(directory: ArchivePlace, stamp: TimeStamp) -> None:
     files, path = files_of(directory), directory / STAMPS
     data = f"{stamp}\n".encode()
     try:
