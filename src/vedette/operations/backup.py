@@ -23,9 +23,9 @@ from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreErr
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.evidence.files import FULL, ArchivePlace, files_of
 from vedette.evidence.heads import head_files
-from vedette.evidence.time_stamps import STAMPS
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.text_cache import FOLDER
+from vedette.evidence.time_stamps import STAMPS
 from vedette.evidence.verify import Claims, Report, verify
 from vedette.operations.installation import Installation
 from vedette.store.claims import claims_of

@@ -125,7 +125,8 @@ def verify_evidence(
     ca: Path | None = None,
 ) -> Report:
     """Reads all evidence again; `quick`: rows, sizes and heads, not the records.  `ca`: whose time stamps count."""
-    roots = _roots(ca or installation.loaded.config.evidence.time_stamps_ca)
+    named = installation.loaded.config.evidence.time_stamps_ca
+    roots = _roots(ca if ca is not None or named is None else Path(named))
     return _verified(installation.loaded, installation.store(), progress, is_quick=quick, roots=roots)
 
 
