@@ -20,7 +20,7 @@ from panel_town import HOME, KEY, THREE, Town
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.store.connection import connect
 
-LEASE_S = 3.0
+LEASE_S = 2.5
 PROCESS = Path(__file__).with_name("panel_worker_process.py")
 PROMPTS = [{"type": "brand", "text": "What is {domain} known for?", "most_tokens": 100}]
 

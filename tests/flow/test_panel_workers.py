@@ -19,8 +19,8 @@ from vedette.contracts.sql_connection import PostgresAddress
 def test_three_workers_answer_every_cell_once_though_they_are_killed_and_stopped(
     tmp_path: Path, postgres_store: PostgresAddress
 ):
-    with town(tmp_path, latency=0.1, per_minute=600) as place, PanelTeam(place, postgres_store) as team:
-        place.configure(per_minute=540, prompts=PROMPTS)
+    with town(tmp_path, latency=0.1, per_minute=1100) as place, PanelTeam(place, postgres_store) as team:
+        place.configure(per_minute=1000, prompts=PROMPTS)
         for model in THREE:
             place.price(model, 1.0, 1.0)
         told = drill(team, random.Random(7), domains=120, kills=2, budget=1.0)

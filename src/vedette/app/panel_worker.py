@@ -28,6 +28,7 @@ from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.workers import Role
 from vedette.core.lanes.visit import LEASE, counts_for
 from vedette.core.panel.domains import MOST_NAME
+from vedette.core.panel.pace import Latencies
 from vedette.core.panel.plan import block_size, most_cost
 from vedette.core.panel.shares import most_visits, widths
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
@@ -179,8 +180,8 @@ class PanelDuty:
                 self._serving[visit.provider] = one
                 one.task = asyncio.create_task(self._visit(visits, one))
                 room -= 1
-        surplus = len([one for one in mine if not one.is_leaving]) - fair
-        for one in mine[: max(0, surplus)]:
+        staying = [one for one in mine if not one.is_leaving]
+        for one in staying[: max(0, len(staying) - fair)]:
             self._leave(one)
 
     async def _visit(self, visits: PanelVisits, one: ProviderHold) -> None:
@@ -235,7 +236,7 @@ class PanelDuty:
                 is_resumed=True,
                 lane=self._panel.lane,
                 board=board,
-                latencies=opened.reader.latencies(batch_id),
+                latencies=opened.latencies,
                 is_ours=lambda: self._since() < one.until,
                 on_note=self._noted,
                 wall=clock.wall,
@@ -256,13 +257,15 @@ class PanelDuty:
         url = self.path.url
         lanes = Reader(self.path)
         ledger = PanelLedger(open_sql(url), Ids(PANEL, after=lanes.last_id()).next)
-        batch = PanelStore(ledger.db, self._projection).batch(batch_id)
+        with ledger.db.transaction():
+            batch = PanelStore(ledger.db, self._projection).batch(batch_id)
+            latencies = PanelStore(ledger.db, self._projection).latencies(batch_id)
         store = SharedPanelStore(
             ledger.db, self._projection, ledger, one.visit, wants_usd=self._usd(one.visit.provider, batch)
         )
         spent = store.begin(batch)
         reader = PanelStore(open_sql(url), self._projection)
-        return OpenedShare(replace(batch, spent_usd=spent), store, reader, lanes)
+        return OpenedShare(replace(batch, spent_usd=spent), latencies, store, reader, lanes)
 
     def _usd(self, provider: str, batch: Batch) -> float:
         """What its calls can cost at most until its worker says the next word."""
@@ -298,7 +301,8 @@ class PanelDuty:
             ended = end_whole(DetachedBatches(db, self._projection), visits, self.clock.now())
             ledger = PanelLedger(db, Ids(PANEL, after=lanes.last_id()).next)
             for batch_id, by in ended:
-                view = DetachedBatches(db, self._projection).view(batch_id)
+                with db.transaction():
+                    view = DetachedBatches(db, self._projection).view(batch_id)
                 tally = to_json({"settled": view.settled, "answered": view.answered}).decode()
                 ledger.run_ended(view.batch, now=self.clock.now(), by=by, tally=tally)
         return ended
@@ -347,6 +351,7 @@ class OpenedShare:
     """What an engine has open."""
 
     batch: Batch
+    latencies: Mapping[str, Latencies]
     store: SharedPanelStore
     reader: PanelStore
     lanes: Reader
