@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.panel.shares import BatchMoney, allotted, ends_by, most_visits, widths
+from vedette.core.panel.shares import SharedMoney, allotted, ends_by, most_visits, widths
 
 DOLLARS = st.floats(0, 100)
 
@@ -19,7 +19,7 @@ def test_what_is_allotted_and_spent_and_lost_never_passes_the_ceiling(words, bud
         has[who], spent = has[who] - used, spent + used
         if part > 0.9:  # it was killed
             has[who], lost = 0.0, lost + has[who]
-        money = BatchMoney(budget=budget, spent=spent, lost=lost, elsewhere=sum(has) - has[who])
+        money = SharedMoney(budget=budget, spent=spent, lost=lost, elsewhere=sum(has) - has[who])
         has[who] = allotted(money, has=has[who], wants=wants)
         assert spent + lost + sum(has) <= budget + 1e-6
 

@@ -41,7 +41,7 @@ from vedette.store.panel.batches import PanelStore
 from vedette.store.panel.lane_ledger import PanelLedger
 from vedette.store.panel.panel_rows import Projection
 from vedette.store.panel.panel_visits import (
-    DetachedBatches,
+    PanelHandover,
     PanelVisit,
     PanelVisits,
     SharedPanelStore,
@@ -70,7 +70,7 @@ def detach(panel: Panel, asked: PanelRequest) -> tuple[Batch, str]:
     for one in panel.members(batch.shape.models):
         cells[one.row.lane] = cells.get(one.row.lane, 0) + block_size(batch.shape)
     projection = projection_of(panel.loaded, panel.config, server.url)
-    with closing(DetachedBatches(open_sql(server.url), projection)) as store:
+    with closing(PanelHandover(open_sql(server.url), projection)) as store:
         store.detach(batch, asked.domains, cells)
     with closing(connect(server, read_only=True)) as db:
         return batch, "" if alive(db)[Role.PANEL] else NOBODY
@@ -298,11 +298,11 @@ class PanelDuty:
         if not visits.whole():
             return []
         with closing(Reader(self.path)) as lanes, closing(open_sql(self.path.url)) as db:
-            ended = end_whole(DetachedBatches(db, self._projection), visits, self.clock.now())
+            ended = end_whole(PanelHandover(db, self._projection), visits, self.clock.now())
             ledger = PanelLedger(db, Ids(PANEL, after=lanes.last_id()).next)
             for batch_id, by in ended:
                 with db.transaction():
-                    view = DetachedBatches(db, self._projection).view(batch_id)
+                    view = PanelHandover(db, self._projection).view(batch_id)
                 tally = to_json({"settled": view.settled, "answered": view.answered}).decode()
                 ledger.run_ended(view.batch, now=self.clock.now(), by=by, tally=tally)
         return ended

@@ -14,7 +14,7 @@ _WORST_FIRST = ("killed", "hard_stop", "budget_spent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchMoney:
+class SharedMoney:
     """Dollars of a batch.  What is allotted may be spent at any moment; what is lost may have been."""
 
     budget: float
@@ -23,7 +23,7 @@ class BatchMoney:
     elsewhere: float = 0.0  # allotted to others
 
 
-def allotted(money: BatchMoney, *, has: float, wants: float) -> float:
+def allotted(money: SharedMoney, *, has: float, wants: float) -> float:
     """What one share may spend from now on.  All shares together never have more than is left."""
     free = money.budget - money.spent - money.lost - money.elsewhere
     return max(0.0, min(max(has, wants), free))

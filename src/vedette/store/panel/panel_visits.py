@@ -17,7 +17,7 @@ from vedette.contracts.errors import TakenOverError
 from vedette.contracts.panel_run import Batch, BatchId, Progress, ProviderTally
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.core.panel.deadline import RUNNING, status_of
-from vedette.core.panel.shares import BatchMoney, allotted, ends_by
+from vedette.core.panel.shares import SharedMoney, allotted, ends_by
 from vedette.store.connection import connect, transaction
 from vedette.store.dialect import Insert, Sql
 from vedette.store.lane_visits import SERVER_MS
@@ -217,7 +217,7 @@ class SharedPanelStore(PanelStore):
     def _allot(self, batch: BatchId, budget: float, spent: float) -> float:
         provider = self._visit.provider
         lost, elsewhere, has = self._db.rows(_MONEY, (provider, provider, batch))[0]
-        money = BatchMoney(budget=budget, spent=spent, lost=lost, elsewhere=elsewhere)
+        money = SharedMoney(budget=budget, spent=spent, lost=lost, elsewhere=elsewhere)
         found = allotted(money, has=has, wants=self._wants_usd)
         self._db.run(_ALLOT, (found, batch, provider))
         return found
@@ -230,7 +230,7 @@ class SharedPanelStore(PanelStore):
         self._db.insert(sql.ADD_METRICS, rows)
 
 
-class DetachedBatches(PanelStore):
+class PanelHandover(PanelStore):
     """Batches that are left to workers: how one begins, and how it ends."""
 
     def detach(self, batch: Batch, domains: Iterable[tuple[str, str]], cells: Mapping[str, int]) -> None:
@@ -264,7 +264,7 @@ def panel_waits(db: SqlConnection, now: int) -> tuple[int, timedelta]:
     return int(count), timedelta(milliseconds=max(0, now - since) if since is not None else 0)
 
 
-def end_whole(store: DetachedBatches, visits: PanelVisits, now: datetime) -> list[tuple[BatchId, str]]:
+def end_whole(store: PanelHandover, visits: PanelVisits, now: datetime) -> list[tuple[BatchId, str]]:
     """Ends every batch that nobody has anything left to ask of."""
     return [(batch, by) for batch in visits.whole() if (by := store.end_once(batch, now=now))]
 
