@@ -129,7 +129,7 @@ def test_workers_are_given_roles_that_there_are():
     commands = [compose()["services"][name]["command"] for name in ("crawl", "panel", "scheduler", "serve")]
     commands += [container["args"] for pod in pods() for container in pod["containers"]]
     asked = [command[2] for command in commands if command[0] == "worker"]
-    assert len(asked) == 6
+    assert len(asked) == 7
     assert {role for roles in asked for role in roles.split(",")} <= ROLES
 
 
