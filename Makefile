@@ -57,7 +57,7 @@ bench: setup-dev  ## ratios within one run; minutes
 lock: setup-dev
 	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml -o requirements/core.txt
 	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes --group build -c requirements/core.txt -o requirements/build.txt
-	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml --extra pg --extra redis --extra notify --extra mcp --extra s3 -c requirements/core.txt -o requirements/server.txt
+	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml --extra pg --extra redis --extra notify --extra mcp --extra s3 --extra timestamps -c requirements/core.txt -o requirements/server.txt
 	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml --group dev -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
 
 clean:

@@ -214,6 +214,10 @@ WORDS = {
     "evidence.region": "Region of the bucket, where its store asks for one.",
     "evidence.retention": "How long each class is kept; empty: for ever.  `vedette gc` drops what is over.",
     "evidence.ledger": "How long decisions are kept; not set: for ever.  The newest about each URL stays.",
+    "evidence.time_stamps": "Address of a time stamping authority (RFC 3161) that stamps HEADS "
+    "(docs/how-to/verify-evidence.md); not set: none.",
+    "evidence.time_stamps_every": "How often it is asked.",
+    "evidence.time_stamps_ca": "File with the CA of the authority in PEM, for `evidence verify`.",
     "evidence.segment_limit": "Size at which an archive file is closed.",
     "screen[].category": "What it is about; all that a screened look leaves behind.",
     "screen[].name": "What the row is called in an explanation.",

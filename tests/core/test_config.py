@@ -470,7 +470,8 @@ def test_several_problems_are_lines_of_their_own_and_known_keys_are_listed_once(
         read(path)
     lines = str(raised.value).splitlines()
     assert lines[0] == f"{path}: 41 problems"
-    known = "endpoint, ledger, region, retention, segment_limit, storage"
+    stamps = "time_stamps, time_stamps_ca, time_stamps_every"
+    known = f"endpoint, ledger, region, retention, segment_limit, storage, {stamps}"
     assert lines[1] == f"  line 2: unknown key `evidence.zzzz0`; known keys: {known}"
     assert lines[2] == "  line 3: unknown key `evidence.zzzz1`"
     assert lines[-1] == "  and 21 more"

@@ -50,6 +50,7 @@ FROZEN = {
     "0022_change_marks.py": "3fb6c696fd2ae9ddb9648e99632aa5fe1bbd69b099299036e102c7ca06c40494",
     "0023_line_of_looks.py": "8ebc04e90c8254b4ce303e0a9f3f88725af6dc1d671b75eca16137f4067399c6",
     "0024_queued_jobs.py": "6dbcbfade2d079b206e415842d8a78e08e78ce884b40e83122b13e11223748f5",
+    "0025_panel_workers.py": "5d66086efdd63d50c231733232a30f5ff22afa77119a2ad0e3b53eeb13d2bb07",
 }
 
 

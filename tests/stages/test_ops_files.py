@@ -106,7 +106,7 @@ def test_every_pod_runs_without_root_on_a_file_system_that_it_cannot_write():
 def test_the_compose_specification_takes_the_compose_file_and_every_file_that_it_mounts_is_there():
     made = compose()
     PyCompose.from_json(json.dumps(made))  # anchors and merges are resolved, as Docker does it
-    wanted = {"crawl", "scheduler", "serve", "postgres", "redis", "prometheus", "grafana"}
+    wanted = {"crawl", "panel", "scheduler", "serve", "postgres", "redis", "prometheus", "grafana"}
     assert set(made["services"]) == wanted
     assert made["services"]["crawl"]["deploy"]["replicas"] == 2
     for service in made["services"].values():
@@ -118,7 +118,7 @@ def test_the_compose_specification_takes_the_compose_file_and_every_file_that_it
 
 
 def test_our_services_of_the_compose_file_can_write_nothing_but_their_volume():
-    for name in ("crawl", "scheduler", "serve"):
+    for name in ("crawl", "panel", "scheduler", "serve"):
         service = compose()["services"][name]
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
@@ -126,10 +126,10 @@ def test_our_services_of_the_compose_file_can_write_nothing_but_their_volume():
 
 
 def test_workers_are_given_roles_that_there_are():
-    commands = [compose()["services"][name]["command"] for name in ("crawl", "scheduler", "serve")]
+    commands = [compose()["services"][name]["command"] for name in ("crawl", "panel", "scheduler", "serve")]
     commands += [container["args"] for pod in pods() for container in pod["containers"]]
     asked = [command[2] for command in commands if command[0] == "worker"]
-    assert len(asked) == 6
+    assert len(asked) == 7
     assert {role for roles in asked for role in roles.split(",")} <= ROLES
 
 

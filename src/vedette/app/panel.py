@@ -203,11 +203,18 @@ class Panel:
 
     def run(self, asked: PanelRequest, on_progress: OnProgress) -> PanelEnd:
         """A new batch, from its first call to its end.  Blocking."""
+        batch = self.new_batch(asked)
+        with self.locked(), open_resources(self.loaded, self.config, self.clock) as resources:
+            resources.store.create(batch, asked.domains)
+            return self._run(resources, batch, on_progress)
+
+    def new_batch(self, asked: PanelRequest) -> Batch:
+        """As it would begin now; nothing is written."""
         members = self.members(asked.models)
         budget = self.config.budget_usd if asked.budget_usd is None else asked.budget_usd
         self.check_budget(members, budget)
         now = self.clock.now()
-        batch = Batch(
+        return Batch(
             id=BatchId(f"panel-{now:%Y%m%dT%H%M%S}-{os.getpid()}"),
             shape=self.shape(len(asked.domains), [one.row.name for one in members]),
             started_at=now,
@@ -215,9 +222,6 @@ class Panel:
             hard_at=now + self.config.hard,
             budget_usd=budget,
         )
-        with self.locked(), open_resources(self.loaded, self.config, self.clock) as resources:
-            resources.store.create(batch, asked.domains)
-            return self._run(resources, batch, on_progress)
 
     def resume(self, batch_id: BatchId, on_progress: OnProgress, how: Resume) -> PanelEnd:
         """The rest of a batch."""
@@ -409,9 +413,7 @@ class Panel:
         self, lanes: Reader, clock: Clock, keys: Sequence[KeySetup], *, not_before: datetime | None = None
     ) -> LaneKeeper:
         """The lanes of these keys, as the store knows them."""
-        everything = LanePolicy(
-            gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=self.config.at_once, trips_after=1_000_000
-        )
+        everything = width_of(self.config.at_once)
         named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), self.lane) for key in keys}
         policies = LanePolicies(named={**named, "all": everything})
         return LaneKeeper(policies, load=lanes.lane, clock=clock, not_before=not_before)
@@ -446,6 +448,11 @@ class Panel:
         own_store(self.loaded)
         with locked(self.loaded.data, LOCK):
             yield
+
+
+def width_of(at_once: int) -> LanePolicy:
+    """No more than so many calls at once, and no other limit."""
+    return LanePolicy(gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=at_once, trips_after=1_000_000)
 
 
 def prices_of(members: Sequence[ConfiguredProvider]) -> dict[str, Price]:

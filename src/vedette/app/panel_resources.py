@@ -27,7 +27,7 @@ from vedette.store.migrate import prepare, prepare_place, version_of
 from vedette.store.panel.batches import PanelStore
 from vedette.store.panel.existing_tables import prepare_panel
 from vedette.store.panel.lane_ledger import PanelLedger
-from vedette.store.panel.panel_rows import RESPONSES
+from vedette.store.panel.panel_rows import RESPONSES, Projection
 from vedette.store.panel.redis_board import RedisBoard
 from vedette.store.panel.store_thread import ThreadedPanelLog
 from vedette.store.sqlite import Reader
@@ -56,7 +56,7 @@ def open_resources(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterato
     path = own_store(loaded)
     lanes = Reader(path)
     ledger = PanelLedger(open_sql(_url(path)), Ids(PANEL, after=lanes.last_id()).next)
-    board = _board(loaded, config, steady)
+    board = board_of(config, steady, f"{socket.gethostname()} {loaded.data.resolve()}")
     resources = PanelResources(
         store=open_store(loaded, config, ledger, board),
         reader=open_store(loaded, config),
@@ -86,9 +86,14 @@ def open_store(
     url = config.database
     if url is None:
         url = _url(own_store(loaded))
-    projection = prepare_panel(url, config.shadow_table or RESPONSES, _widths(loaded, config))
+    projection = projection_of(loaded, config, url)
     db = ledger.db if ledger is not None and config.database is None else open_sql(url)
     return PanelStore(db, projection, ledger=ledger, cache=cache)
+
+
+def projection_of(loaded: Loaded, config: PanelConfig, url: str) -> Projection:
+    """How answers are written there; every table of the panel is there after this."""
+    return prepare_panel(url, config.shadow_table or RESPONSES, _widths(loaded, config))
 
 
 def own_store(loaded: Loaded) -> StorePlace:
@@ -191,10 +196,12 @@ def redis_warnings(board: RedisBoard | None) -> tuple[str, ...]:
     return (f"Redis did not answer ({board.outages} times); the batch went on without it{left}",)
 
 
-def _board(loaded: Loaded, config: PanelConfig, clock: Clock) -> RedisBoard | None:
-    """The owner of locks is this data folder: whoever holds its lock may go on where a killed run left off."""
+def board_of(config: PanelConfig, clock: Clock, place: str) -> RedisBoard | None:
+    """The owner of locks is a data folder: whoever holds its lock may go on where a killed run left off.
+
+    Or a database, for workers: whoever visits a provider may go on.
+    """
     if not config.redis:
         return None
-    place = f"{socket.gethostname()} {loaded.data.resolve()}"
     owner = hashlib.sha256(place.encode()).hexdigest()[:16]
     return RedisBoard(config.redis, owner=owner, clock=clock)

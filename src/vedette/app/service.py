@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from vedette import __version__
 from vedette.app.channels import Telling, sending, told
+from vedette.app.head_stamps import keep_stamping
 from vedette.app.job_buses import carrier_of, keep_relaying, open_bus
 from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
@@ -179,6 +180,7 @@ class Service:
                 lambda: self._cron(filled),
                 sentinel.run,
                 lambda: keep_relaying(self.loaded, path, self.clock, self._problem),
+                lambda: keep_stamping(self.loaded, self.clock, self._problem),
                 *more,
             )
             tasks = [self._start(self._patiently(work)) for work in works]

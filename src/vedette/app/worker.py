@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from vedette.app.archive_series import worker_name
 from vedette.app.crawl_worker import crawl, server_clock, server_of
+from vedette.app.panel_worker import PanelDuty
 from vedette.app.process import run_loop, signals
 from vedette.app.run import RunHooks
 from vedette.app.scheduler_duty import SchedulerDuty
@@ -31,6 +32,7 @@ from vedette.contracts.lane import ALL
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
+from vedette.core.lanes.visit import LEASE
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.run import CrawlRun, OnEvent
 from vedette.store.connection import comes_back, connect, told
@@ -42,9 +44,6 @@ BEAT_S = 5.0
 AGAIN_S = 1.0
 START = timedelta(seconds=30)  # for a server that starts at the same time as its workers
 DRAIN_S = 28.0  # what a worker that was told to stop may still take; docs/how-to/scale-out.md says 30
-NO_PANEL = (
-    "the panel has no workers yet: start its batches with `vedette panel run`, as many as share REDIS_URL"
-)
 
 
 def roles_of(words: str) -> tuple[Role, ...]:
@@ -55,8 +54,6 @@ def roles_of(words: str) -> tuple[Role, ...]:
             raise InputError(unknown("role", name, tuple(Role)))
     if not named:
         raise InputError(f"name at least one role: {', '.join(Role)}")
-    if Role.PANEL in named:
-        raise InputError(NO_PANEL)
     return tuple(Role(name) for name in named)
 
 
@@ -70,11 +67,13 @@ class Worker:
     hear: OnEvent
     stdout: TextIO
     door: Door | None
+    panel_lease: timedelta = LEASE  # a provider whose worker was silent for so long is free
     path: PostgresAddress = field(init=False)
     service: Service = field(init=False)
     state: WorkerState = WorkerState.RUNNING
     _run: CrawlRun | None = None
     _duty: SchedulerDuty | None = None
+    _panel: PanelDuty | None = None
     _jobs: int = 0  # stage jobs that ended
     _error: BaseException | None = None
     _is_over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -114,6 +113,7 @@ class Worker:
         duties: dict[Role, Callable[[], Coroutine[Any, Any, object]]] = {
             Role.CRAWL: self._crawl,
             Role.STAGES: self._stages,
+            Role.PANEL: self._ask_models,
             Role.SCHEDULER: self._schedule,
         }
         async with AsyncExitStack() as held:
@@ -226,6 +226,12 @@ class Worker:
             worker.stop()
             await serving
 
+    async def _ask_models(self) -> None:
+        self._panel = PanelDuty(
+            self.loaded, self.path, self.clock, self.hear, worker=_place("-"), lease=self.panel_lease
+        )
+        await self._panel.run(self._is_over)
+
     async def _schedule(self) -> None:
         self._duty = SchedulerDuty(self.loaded, self.path, self.clock, self.service)
         duty = asyncio.create_task(self._duty.run())
@@ -299,6 +305,8 @@ class Worker:
                 "under_way": float(run.engine.under_way),
                 "visits": float(run.parts.visits.made),
             }
+        if self._panel is not None:
+            figures |= {"providers": float(self._panel.providers), "calls": float(self._panel.calls)}
         if self._duty is not None:
             figures["elected"] = float(self._duty.is_elected)
         return figures

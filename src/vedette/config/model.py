@@ -156,6 +156,9 @@ class ExtractConfig(Section):
 
 class EvidenceConfig(Section):
     retention: dict[str, Duration | None] = Field(default={"standard": None, "short": timedelta(days=30)})
+    time_stamps: str | None = None
+    time_stamps_every: Duration = timedelta(days=1)
+    time_stamps_ca: str | None = None  # a path
     segment_limit: Size = 1024**3
     storage: str = Field(default="", pattern=BUCKET)  # s3://bucket/prefix; empty: the data folder
     endpoint: str = Field(default="", pattern=r"^(https?://\S+)?$")  # of an S3-compatible store

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 from typing import BinaryIO, Protocol
@@ -29,6 +30,7 @@ from vedette.evidence.read_records import (
     read_start,
     segment_path,
 )
+from vedette.evidence.time_stamps import check_stamps
 
 # What `verify` has to say.
 
@@ -45,6 +47,7 @@ class ProblemKind(StrEnum):
     BLOB = "blob"  # a blob points to something else
     HEADS = "heads"  # HEADS was changed, or remembers something else
     SEAL = "seal"  # the chain of sealed rows was changed
+    STAMP = "stamp"  # a time stamp is not of what HEADS says, or not of the authority
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,9 @@ class Report:
     bytes_read: int = 0
     bytes_decoded: int = 0
     bytes_uncommitted: int = 0  # after the end of an open segment: normal while running and after a crash
+    stamps: int = 0  # time stamps of HEADS
+    stamped_until: datetime | None = None  # what the newest good one proves
+    note: str = ""
     sealed_late: int = 0  # rows that were sealed at an upgrade, and not when they were written
     problems: list[EvidenceProblem] = field(default_factory=list)
     found: Counter[ProblemKind] = field(default_factory=Counter)
@@ -108,14 +114,17 @@ def verify(
     *,
     full: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    roots: bytes | None = None,
 ) -> Report:
     """Checks all evidence.  Without `full` the records are not read: rows, sizes, heads and HEADS only.
 
     The store is read after HEADS (let `read_claims` begin the snapshot): a running archive commits first and
     notes in HEADS afterwards, so what HEADS had, the store must have.
-    `progress` is told the bytes done and the bytes in all, after each visit.
+    `progress` is told the bytes done and the bytes in all, after each visit.  `roots`: PEM, of whom time stamps are
+    believed.
     """
     report = Report()
+    _check_stamps(directory, roots, report)
     anchors = Anchors(directory)
     claims = read_claims()
     segments = sorted(claims.segments, key=order)
@@ -134,6 +143,13 @@ def verify(
         done += segment.size
         before = segment
     return report
+
+
+def _check_stamps(directory: ArchivePlace, roots: bytes | None, report: Report) -> None:
+    found = check_stamps(directory, roots)
+    report.stamps, report.stamped_until, report.note = found.count, found.until, found.note
+    for words in found.problems:
+        report.add(ProblemKind.STAMP, "", None, words)
 
 
 def _check_heads(anchors: Anchors, names: set[str], report: Report) -> None:

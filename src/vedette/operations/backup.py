@@ -25,6 +25,7 @@ from vedette.evidence.files import FULL, ArchivePlace, files_of
 from vedette.evidence.heads import head_files
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.text_cache import FOLDER
+from vedette.evidence.time_stamps import STAMPS
 from vedette.evidence.verify import Claims, Report, verify
 from vedette.operations.installation import Installation
 from vedette.store.claims import claims_of
@@ -136,8 +137,9 @@ def _fresh_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def _copy_heads(source: ArchivePlace, target: Path) -> None:
-    """Whole lines; the last one may be under way."""
-    for name in head_files(source).values():
+    """Whole lines; the last one may be under way.  Time stamps first: the lines that they are of come after."""
+    stamped = [STAMPS] if files_of(source).size(source / STAMPS) is not None else []
+    for name in (*stamped, *head_files(source).values()):
         with files_of(source).reader(source / name) as file:
             data = file.read()
         _write(target / name, data[: data.rfind(b"\n") + 1])

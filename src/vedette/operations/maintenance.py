@@ -6,15 +6,17 @@ The last two need the store for themselves: HEADS has one writer.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from vedette.app.head_stamps import stamp_now
 from vedette.app.open_store import alone, archive_of
 from vedette.config.model import Loaded
-from vedette.contracts.errors import StoreWaitError
+from vedette.contracts.errors import InputError, StoreWaitError
 from vedette.contracts.watch import Segment
 from vedette.core.evidence.segments import day_is_over, expired, worker_of
 from vedette.evidence.files import StorageAway, files_of
@@ -116,10 +118,28 @@ def _trial(loaded: Loaded, path: StorePlace, now: datetime) -> Collected:
 
 
 def verify_evidence(
-    installation: Installation, *, quick: bool = False, progress: Progress | None = None
+    installation: Installation,
+    *,
+    quick: bool = False,
+    progress: Progress | None = None,
+    ca: Path | None = None,
 ) -> Report:
-    """Reads all evidence again; `quick`: rows, sizes and heads, not the records."""
-    return _verified(installation.loaded, installation.store(), progress, is_quick=quick)
+    """Reads all evidence again; `quick`: rows, sizes and heads, not the records.  `ca`: whose time stamps count."""
+    named = installation.loaded.config.evidence.time_stamps_ca
+    roots = _roots(ca if ca is not None or named is None else Path(named))
+    return _verified(installation.loaded, installation.store(), progress, is_quick=quick, roots=roots)
+
+
+def _roots(path: Path | None) -> bytes | None:
+    try:
+        return None if path is None else path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+
+
+def stamp_evidence(installation: Installation) -> int:
+    """Has HEADS stamped now.  How many files of heads have a new time stamp."""
+    return asyncio.run(stamp_now(installation.loaded, installation.clock))
 
 
 def report_json(report: Report) -> dict[str, object]:
@@ -131,6 +151,8 @@ def report_json(report: Report) -> dict[str, object]:
         "records": report.records,
         "bytes_read": report.bytes_read,
         "sealed_late": report.sealed_late,
+        "stamps": report.stamps,
+        "stamped_until": report.stamped_until,
         "problems_found": sum(report.found.values()),
         "problems": [_problem_json(problem) for problem in report.problems],
     }
@@ -208,7 +230,12 @@ def _workers(loaded: Loaded, path: StorePlace) -> list[str]:
 
 
 def _verified(
-    loaded: Loaded, path: StorePlace, progress: Progress | None, *, is_quick: bool = False
+    loaded: Loaded,
+    path: StorePlace,
+    progress: Progress | None,
+    *,
+    is_quick: bool = False,
+    roots: bytes | None = None,
 ) -> Report:
     with claims_of(path) as store, _reached(loaded):
 
@@ -216,7 +243,7 @@ def _verified(
             store.hold()
             return Claims(store.segments(), store.rows, store.blobs, store)
 
-        return verify(loaded.archive, read, full=not is_quick, progress=progress)
+        return verify(loaded.archive, read, full=not is_quick, progress=progress, roots=roots)
 
 
 def _broken_records(report: Report) -> dict[str, list[int]]:

@@ -11,11 +11,12 @@ from typing import Any
 
 from vedette.app.panel import OnProgress, Panel, PanelEnd, PanelRequest, Resume
 from vedette.app.panel_resources import Door
+from vedette.app.panel_worker import detach, shared_server
 from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.contracts.panel_run import PanelNote
+from vedette.contracts.panel_run import BatchId, PanelNote
 from vedette.core.panel.domains import Domain, DomainProblem, read_domains
-from vedette.core.panel.plan import Plan
+from vedette.core.panel.plan import Plan, cells
 from vedette.operations.installation import Installation
 from vedette.operations.panel_batches import batch_of
 from vedette.store.panel.batches import PanelStore
@@ -169,6 +170,15 @@ class PanelHooks:
     door: Callable[[PanelConfig], Door] | None = None  # None: nothing is shown over HTTP
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetachedPanel:
+    """A batch that workers ask.  `note`: what the operator should know; may be empty."""
+
+    batch: BatchId
+    cells: int
+    note: str
+
+
 def plan_panel(
     installation: Installation,
     source: DomainSource,
@@ -198,12 +208,34 @@ def run_panel(
 ) -> PanelEnd:
     """Asks every provider about every domain of the source."""
     panel = _panel(installation, hooks)
+    asked = _asked(panel, source, hooks, models=models, budget_usd=budget_usd)
+    return _checked(panel.run(asked, hooks.on_progress))
+
+
+def detach_panel(
+    installation: Installation,
+    source: DomainSource,
+    *,
+    models: Sequence[str] = (),
+    budget_usd: float | None = None,
+    hooks: PanelHooks,
+) -> DetachedPanel:
+    """Writes a batch of the domains of the source, and leaves it to workers of the role `panel`."""
+    panel = _panel(installation, hooks)
+    shared_server(installation.loaded, panel)
+    asked = _asked(panel, source, hooks, models=models, budget_usd=budget_usd)
+    batch, note = detach(panel, asked)
+    return DetachedPanel(batch=batch.id, cells=cells(batch.shape), note=note)
+
+
+def _asked(
+    panel: Panel, source: DomainSource, hooks: PanelHooks, *, models: Sequence[str], budget_usd: float | None
+) -> PanelRequest:
     chosen = chosen_domains(panel, source)
     hooks.on_chosen(chosen)
     if not chosen.domains:
         raise InputError("there is no domain to ask about; name some with --domains FILE")
-    asked = PanelRequest(domains=chosen.domains, models=tuple(models), budget_usd=budget_usd)
-    return _checked(panel.run(asked, hooks.on_progress))
+    return PanelRequest(domains=chosen.domains, models=tuple(models), budget_usd=budget_usd)
 
 
 def resume_panel(

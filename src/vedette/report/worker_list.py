@@ -37,6 +37,9 @@ def worker_cells(row: WorkerRow, now: datetime) -> tuple[Cell, ...]:
     roles = ",".join(role.value for role in row.roles)
     if row.figures.get("elected"):
         roles = roles.replace("scheduler", "scheduler (elected)")
+    if row.figures.get("providers"):
+        asks = count(int(row.figures["providers"]), "provider")
+        roles = roles.replace("panel", f"panel (asks {asks})")
     state = (_TONES.get(row.state, "warn"), row.state.value)
     looks = f"{int(row.figures['looks'])}" if "looks" in row.figures else ""
     heard = f"{max(0, int((now - row.beat_at).total_seconds()))} s ago"

@@ -14,6 +14,7 @@ from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.workers import Role, RoleLoad, WorkerRow, WorkerState
 from vedette.store.connection import connect
 from vedette.store.lane_visits import SERVER_MS, lane_counts
+from vedette.store.panel.panel_visits import panel_waits
 from vedette.store.rows import from_ms
 from vedette.store.text_columns import dump_json
 
@@ -84,6 +85,7 @@ def loads(db: SqlConnection) -> list[RoleLoad]:
     now = db.execute(f"SELECT {SERVER_MS}").fetchone()[0]
     waits: dict[Role, tuple[int, timedelta]] = {Role.CRAWL: (lanes, lane_wait)}
     waits[Role.STAGES] = _waiting(db, _JOBS.format(marks=", ".join("?" * len(STAGES))), STAGES, now)
+    waits[Role.PANEL] = panel_waits(db, now)
     waits[Role.SCHEDULER] = _waiting(db, _MESSAGES, (), now)
     return [
         RoleLoad(role=role, workers=workers[role], due=due, late=late) for role, (due, late) in waits.items()

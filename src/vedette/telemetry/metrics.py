@@ -258,7 +258,9 @@ class Meters:
     )
     role_due: Gauge = field(
         default_factory=lambda: Gauge(
-            "vedette_role_due", "Work that waits for workers of a role: lanes, jobs, messages.", ("role",)
+            "vedette_role_due",
+            "Work that waits for workers of a role: lanes, jobs, cells, messages.",
+            ("role",),
         )
     )
     role_late: Gauge = field(

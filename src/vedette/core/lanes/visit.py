@@ -69,6 +69,6 @@ def share_of(policy: LanePolicy, workers: int) -> LanePolicy:
     )
 
 
-def counts_for(asked_after: timedelta) -> timedelta:
+def counts_for(asked_after: timedelta, lease: timedelta = LEASE) -> timedelta:
     """Until when, by the worker's own stopwatch, a lease that was asked for then is counted on."""
-    return asked_after + LEASE - MARGIN
+    return asked_after + lease * (1 - MARGIN / LEASE)

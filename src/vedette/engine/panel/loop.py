@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.contracts.errors import short_stack
+from vedette.contracts.errors import TakenOverError, short_stack
 from vedette.contracts.lane import ALL, Go, Wait
 from vedette.contracts.panel_run import Answer, Batch, Cell, CellRow, PanelNote, Progress
 from vedette.contracts.words import LaneKey, Outcome, Reason
@@ -29,6 +29,7 @@ from vedette.engine.panel.cells import CellStream, GroupWriter, WriterCalls
 from vedette.engine.panel.provider_lanes import Call, KeyLane, PanelParts, ProviderLanes, row_of
 from vedette.engine.panel.shared_limits import RECLAIM, SharedLimits, SharingCalls
 from vedette.lanes.dispatcher import Begun, Dispatcher, DispatchTerms
+from vedette.lanes.held_lanes import NotOursError
 
 LISTEN = timedelta(milliseconds=500)  # how often the kill switch is looked at: it acts within a second
 GRACE = timedelta(seconds=5)  # beyond the provider's own timeout; then the call is given up
@@ -66,13 +67,14 @@ class PanelEngine:
         self.shared = SharedLimits(parts, batch.id, heard_of)
         self._budget = money.Budget(most=limits.spend, spent=batch.spent_usd)
         self._dropped_from = batch.dropped_from
-        self._looked_at: datetime | None = None  # at the tiers, after the soft cut
+        # When the tiers were looked at, after the soft cut: in a batch that goes on, by who dropped one.
+        self._looked_at = None if batch.dropped_from is None else batch.target_at
         self._side: list[asyncio.Task[None]] = []
         self._calls: deque[tuple[datetime, asyncio.Task[None]]] = deque()  # by when they began
         self._given_up: set[asyncio.Task[None]] = set()
         self._bugs: set[str] = set()  # places of our code that failed
         self._settled = self._answered = 0
-        self._told_away = False
+        self._told_away = self._is_lost = False
 
     async def run(self) -> BatchEnd:
         """Until every cell has its row, or something stops it."""
@@ -214,7 +216,7 @@ class PanelEngine:
         answer = money.ask(self._budget, now, most)
         if isinstance(answer, Wait):
             lane.stream.put_back(cell)
-            if not self._dispatcher.under_way:
+            if not self._dispatcher.under_way and not self.writer.unwritten:
                 self.stop("budget_spent")
             return answer
         self._budget = money.reserve(self._budget, now, most)
@@ -227,6 +229,8 @@ class PanelEngine:
     async def _call(self, lane: KeyLane, cell: Cell, most: float) -> None:
         """One call, from its start to what becomes of the cell."""
         answer, is_sent = await self._ask(lane, cell)
+        if self._is_lost:
+            return  # another worker asks it
         now = self.clock.now()
         price, prompt = self.parts.prices.get(lane.model), self.batch.shape.prompts[cell.prompt]
         paid = cost_of_call(price, prompt, len(cell.domain), end_of(answer, is_sent=is_sent))
@@ -247,6 +251,10 @@ class PanelEngine:
 
         def on_sent() -> None:
             nonlocal is_sent
+            if not self.parts.is_ours():
+                self._is_lost = True
+                self.fail(TakenOverError("it was stopped for so long that others may ask its providers"))
+                raise NotOursError("another worker may ask this provider by now")
             if not is_sent:
                 is_sent = True
                 self.parts.on_asked(cell.number)
@@ -371,6 +379,8 @@ class PanelEngine:
     def _on_spent_elsewhere(self, usd: float) -> None:
         """Another run of the same batch spent so much: the ceiling is one."""
         self._budget = money.settle(self._budget, 0.0, usd)
+        if self._budget.most is not None:
+            self._on_news(None)
 
     def _on_news(self, key: LaneKey | None) -> None:
         for lane in self.lanes.by_key if key is None else (key,):

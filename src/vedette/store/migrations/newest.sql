@@ -1,4 +1,4 @@
--- revision 0024
+-- revision 0025
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -476,6 +476,28 @@ CREATE TABLE panel_models (
 	CONSTRAINT pk_panel_models PRIMARY KEY (name)
 )
 ;;
+CREATE TABLE panel_shares (
+	batch_id VARCHAR NOT NULL, 
+	provider VARCHAR NOT NULL, 
+	free_at BIGINT NOT NULL, 
+	ended_by VARCHAR DEFAULT '' NOT NULL, 
+	under_way INTEGER DEFAULT '0' NOT NULL, 
+	waiting BIGINT DEFAULT '0' NOT NULL, 
+	eta_at BIGINT, 
+	allotted_usd FLOAT DEFAULT '0' NOT NULL, 
+	lost_usd FLOAT DEFAULT '0' NOT NULL, 
+	CONSTRAINT pk_panel_shares PRIMARY KEY (batch_id, provider)
+)
+;;
+CREATE TABLE panel_visits (
+	provider VARCHAR NOT NULL, 
+	worker VARCHAR DEFAULT '' NOT NULL, 
+	token BIGINT DEFAULT '0' NOT NULL, 
+	until_at BIGINT DEFAULT '0' NOT NULL, 
+	batch_id VARCHAR DEFAULT '' NOT NULL, 
+	CONSTRAINT pk_panel_visits PRIMARY KEY (provider)
+)
+;;
 CREATE TABLE parked (
 	watch_id INTEGER NOT NULL, 
 	url TEXT NOT NULL, 
@@ -872,4 +894,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0024');
+INSERT INTO "alembic_version" VALUES('0025');

@@ -121,7 +121,8 @@ class PanelStore:
                 self._db.run("DELETE FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok'", (batch,))
             if how.with_cut:
                 self._db.run("UPDATE crawl_batches SET dropped_from = NULL WHERE id = ?", (batch,))
-            self._db.run("DELETE FROM panel_leases WHERE batch_id = ?", (batch,))
+            for table in ("panel_leases", "panel_shares"):  # workers that ask it hear that it is not theirs
+                self._db.run(f"DELETE FROM {table} WHERE batch_id = ?", (batch,))
             self._db.run(
                 "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, "
                 "dropped = NULL, target_at = ?, hard_at = ?, budget_usd = ? WHERE id = ?",
@@ -155,9 +156,7 @@ class PanelStore:
     def last_batch(self) -> BatchId | None:
         if not self._has_batches():
             return None
-        rows = self._db.rows(
-            "SELECT id FROM crawl_batches WHERE plan IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT 1"
-        )
+        rows = self._db.rows(sql.LAST_BATCH)
         return BatchId(rows[0][0]) if rows else None
 
     def view(self, batch: BatchId) -> BatchView:
@@ -250,8 +249,8 @@ class PanelStore:
         return found
 
     def is_stopped(self, batch: BatchId) -> bool:
-        rows = self._db.rows("SELECT stop_asked_at FROM crawl_batches WHERE id = ?", (batch,))
-        return bool(rows) and rows[0][0] is not None
+        asked = self._db.rows("SELECT stop_asked_at FROM crawl_batches WHERE id = ?", (batch,))
+        return any(at is not None for (at,) in asked)
 
     def ask_stop(self, batch: BatchId | None, *, now: datetime) -> int:
         """The kill switch: of one batch, or of all that run.  Gives how many there were."""

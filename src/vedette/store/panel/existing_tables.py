@@ -20,7 +20,16 @@ from vedette.store.dialect import bad_url
 from vedette.store.panel import panel_schema as schema
 from vedette.store.panel.panel_rows import KEY, RESPONSES, TEXT_NAMES, Projection
 
-OWN = ("crawl_batches", "provider_metrics", "panel_answers", "panel_domains", "panel_leases", "domains")
+OWN = (
+    "crawl_batches",
+    "provider_metrics",
+    "panel_answers",
+    "panel_domains",
+    "panel_leases",
+    "panel_visits",
+    "panel_shares",
+    "domains",
+)
 FILLED = frozenset(column.name for column in schema.domain_responses.columns) - {"id"}
 
 

@@ -135,6 +135,7 @@ SILENT = (
 )
 ROWS = "SELECT COUNT(*) FROM panel_answers WHERE batch_id = ?"
 HOW_IT_DID = "SELECT model, breaker, calls, throttled, errors FROM provider_metrics WHERE batch_id = ?"
+LAST_BATCH = "SELECT id FROM crawl_batches WHERE plan IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT 1"
 BATCH = f"SELECT {', '.join(BATCH_COLUMNS)} FROM crawl_batches"
 METRICS = f"SELECT {', '.join(METRIC_COLUMNS)} FROM provider_metrics WHERE batch_id = ? ORDER BY model"
 

@@ -155,3 +155,27 @@ panel_leases = Table(  # cells that may be under way: written before they are as
     Column("batch_id", String, primary_key=True),
     Column("cell", BigInteger, primary_key=True, autoincrement=False),
 )
+
+panel_visits = Table(  # of a store with several workers: whose provider it is
+    "panel_visits",
+    metadata,
+    Column("provider", String, primary_key=True),
+    Column("worker", String, nullable=False, server_default=""),  # empty: nobody's
+    Column("token", BigInteger, nullable=False, server_default="0"),  # rises with every holder
+    Column("until_at", BigInteger, nullable=False, server_default="0"),  # when its holder counts as gone
+    Column("batch_id", String, nullable=False, server_default=""),  # that is asked now
+)
+
+panel_shares = Table(  # what a batch that workers ask has with one provider
+    "panel_shares",
+    metadata,
+    Column("batch_id", String, primary_key=True),
+    Column("provider", String, primary_key=True),
+    Column("free_at", BigInteger, nullable=False),  # since when it could be asked, where nobody asks it
+    Column("ended_by", String, nullable=False, server_default=""),  # empty: it is open
+    Column("under_way", Integer, nullable=False, server_default="0"),
+    Column("waiting", BigInteger, nullable=False, server_default="0"),
+    Column("eta_at", BigInteger),
+    Column("allotted_usd", Float, nullable=False, server_default="0"),  # that its worker may spend
+    Column("lost_usd", Float, nullable=False, server_default="0"),  # allotted to workers that are gone
+)

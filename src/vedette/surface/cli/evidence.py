@@ -31,6 +31,7 @@ HOMES = {
     "export": "evidence_files",
     "heads": "",
     "set-aside": "evidence_files",
+    "stamp": "evidence_files",
 }
 
 

@@ -21,18 +21,19 @@ from vedette.operations.evidence import (
     kept_json,
     text_of,
 )
-from vedette.operations.maintenance import report_json, set_aside_damaged, verify_evidence
-from vedette.report.plain import count
+from vedette.operations.maintenance import report_json, set_aside_damaged, stamp_evidence, verify_evidence
+from vedette.report.plain import count, moment
 from vedette.surface.cli.evidence import WhatArgument
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
-_WHERE = {"seal": "seals"}  # what a problem without a segment is about; HEADS otherwise
+_WHERE = {"seal": "seals", "stamp": "STAMPS"}  # what a problem without a segment is about; HEADS otherwise
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "verify", example="vedette evidence verify\nvedette evidence verify --quick --json")(verify)
+    verb(app, "stamp", example="vedette evidence stamp")(stamp)
     verb(app, "set-aside", example="vedette evidence set-aside\nvedette evidence verify")(set_aside)
     verb(app, "cat", example=CAT)(cat)
     verb(app, "export", example=EXPORT)(export)
@@ -43,13 +44,20 @@ def verify(
     quick: Annotated[
         bool, typer.Option("--quick", help="Rows, sizes and heads only; records are not read.")
     ] = False,
+    tsa_ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--tsa-ca", metavar="FILE", help="CA of the time stamps, PEM.  [default: evidence.time_stamps_ca]"
+        ),
+    ] = None,
 ) -> None:
     """Read all evidence again: finds any altered byte, and any edited, deleted or added row that evidence stands on.
 
+    Time stamps of HEADS are checked offline: what was stamped, and by whom where the authority's CA is given.
     Tells expired from altered.  Exit 0 when all is whole, 6 when not.
     """
     with session.out.progress("reading evidence") as progress:
-        report = verify_evidence(session.installation, quick=quick, progress=progress)
+        report = verify_evidence(session.installation, quick=quick, progress=progress, ca=tsa_ca)
     if session.given.as_json:
         session.out.document(report_json(report))
     else:
@@ -91,6 +99,17 @@ def set_aside(session: Session) -> None:
         session.out.say("nothing is damaged")
 
 
+def stamp(session: Session) -> None:
+    """Have HEADS stamped now by the authority of `evidence.time_stamps`.  A service does it daily."""
+    made = stamp_evidence(session.installation)
+    if session.given.as_json:
+        session.out.document({"stamped": made})
+    else:
+        session.out.say(
+            f"{count(made, 'time stamp')} kept in STAMPS" if made else "HEADS has not changed since"
+        )
+
+
 def _say_report(session: Session, report: Report) -> None:
     for problem in report.problems:
         place = problem.row or f"{problem.segment or _WHERE.get(problem.kind, 'HEADS')}"
@@ -104,6 +123,12 @@ def _say_report(session: Session, report: Report) -> None:
             f"{count(report.sealed_late, 'row')} older than the seals: "
             "what was done to them before the upgrade is unknown"
         )
+    if report.stamped_until is not None:
+        session.out.say(
+            f"{count(report.stamps, 'time stamp')}; HEADS was seen by {moment(report.stamped_until)}"
+        )
+    if report.note:
+        session.out.note(report.note)
     segments, visits = count(report.segments, "segment"), count(report.visits, "visit")
     read = f"{segments} ({report.expired} expired), {visits}, {count(report.records, 'record')}"
     found = sum(report.found.values())

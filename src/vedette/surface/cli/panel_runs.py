@@ -27,8 +27,10 @@ from vedette.contracts.panel_run import PanelNote, Progress
 from vedette.core.panel.domains import DomainProblem
 from vedette.operations.panel_runs import (
     ChosenDomains,
+    DetachedPanel,
     DomainSource,
     PanelHooks,
+    detach_panel,
     end_json,
     plan_panel,
     read_list,
@@ -108,14 +110,21 @@ def run(
         float | None, typer.Option("--budget", min=0.0, metavar="USD", help="Stop new calls at this cost.")
     ] = None,
     listen: ListenOption = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Leave it to `vedette worker --roles panel`, and return at once.")
+    ] = False,
 ) -> None:
     """Ask every provider about every domain.
+
+    With --detach the batch is written to the store on PostgreSQL, and workers of the role `panel` share it.
 
     With --listen the batch is also told over HTTP: /healthz, /readyz, /metrics, /batch/ID, /provider/NAME/state and
     the authenticated /kill-switch.
 
     Ctrl-C stops new calls; `panel resume` goes on.  Exit 6 when cells were dropped.
     """
+    if listen and detach:
+        raise InputError("--listen and --detach exclude each other; a worker serves with its own --listen")
     source = _source(domains, from_table, registry)
 
     def on_chosen(chosen: ChosenDomains) -> None:
@@ -131,8 +140,26 @@ def run(
             on_chosen=on_chosen,
             door=_door(session) if listen else None,
         )
-        end = run_panel(session.installation, source, models=model or (), budget_usd=budget, hooks=hooks)
+        models, where = model or (), session.installation
+        if detach:
+            made = detach_panel(where, source, models=models, budget_usd=budget, hooks=hooks)
+            _detached(session, made)
+            return
+        end = run_panel(where, source, models=models, budget_usd=budget, hooks=hooks)
     _ended(session, end)
+
+
+def _detached(session: Session, made: DetachedPanel) -> None:
+    if session.given.as_json:
+        session.out.stream(
+            {"event": "panel_detached", "batch": made.batch, "cells": made.cells, "note": made.note}
+        )
+        return
+    session.out.say(
+        f"{made.batch}: {count(made.cells, 'cell')} for workers; `vedette panel status` shows how far it is"
+    )
+    if made.note:
+        session.out.note(made.note)
 
 
 def resume(

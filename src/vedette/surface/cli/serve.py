@@ -48,7 +48,7 @@ def worker(
     ] = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing waits.")] = False,
     roles: Annotated[
-        str | None, typer.Option("--roles", metavar="A,B", help="Of crawl, stages, scheduler, serve.")
+        str | None, typer.Option("--roles", metavar="A,B", help="Of crawl, stages, panel, scheduler, serve.")
     ] = None,
     listen: Annotated[
         str | None,
@@ -62,10 +62,10 @@ def worker(
     A run serves them itself unless `stages.in_process` is false; this takes the work to other processes, as many as
     you like beside one engine.  What fails is tried three times and then parked (`vedette parked`).
 
-    With `--roles`, on a store in PostgreSQL: `crawl` looks, `stages` serves the queues, `scheduler` publishes prices
-    and keeps the cron (one works, others wait to take over), `serve` answers over HTTP.  Any number of workers, on any
-    number of machines that share the data folder; no host sees more of them together than its lane allows.  SIGTERM
-    lets a worker end what it has begun.
+    With `--roles`, on a store in PostgreSQL: `crawl` looks, `stages` serves the queues, `panel` asks batches of `panel
+    run --detach`, `scheduler` publishes prices and keeps the cron (one works, others wait to take over), `serve`
+    answers over HTTP.  Any number of workers, on any number of machines that share the data folder; no host and no
+    provider sees more of them together than its lane allows.  SIGTERM lets a worker end what it has begun.
     """
     if roles is not None:
         _work_roles(session, roles, listen)
