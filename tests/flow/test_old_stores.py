@@ -50,6 +50,7 @@ FROZEN = {
     "0022_change_marks.py": "3fb6c696fd2ae9ddb9648e99632aa5fe1bbd69b099299036e102c7ca06c40494",
     "0023_line_of_looks.py": "8ebc04e90c8254b4ce303e0a9f3f88725af6dc1d671b75eca16137f4067399c6",
     "0024_queued_jobs.py": "6dbcbfade2d079b206e415842d8a78e08e78ce884b40e83122b13e11223748f5",
+    "0025_screenshots_and_imported_texts.py": "1a9f47c6830aa29b6a05e38fdf75b28617c99827d904a9b44bfc4bc793b1f6e2",
 }
 
 

@@ -1,4 +1,4 @@
--- revision 0024
+-- revision 0025
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -269,6 +269,16 @@ CREATE TABLE hunts (
 	empty_at BIGINT, 
 	"after" BIGINT NOT NULL, turn BIGINT DEFAULT '0' NOT NULL, learned BIGINT DEFAULT '0' NOT NULL, weighed BIGINT DEFAULT '-1' NOT NULL, 
 	CONSTRAINT pk_hunts PRIMARY KEY (id)
+)
+;;
+CREATE TABLE imported_texts (
+	watch_id BIGINT NOT NULL, 
+	at BIGINT NOT NULL, 
+	origin VARCHAR NOT NULL, 
+	imported_at BIGINT NOT NULL, 
+	chars BIGINT NOT NULL, 
+	text BLOB NOT NULL, 
+	CONSTRAINT pk_imported_texts PRIMARY KEY (watch_id, at)
 )
 ;;
 CREATE TABLE jobs (
@@ -568,6 +578,16 @@ CREATE TABLE scheduler (
 	CONSTRAINT pk_scheduler PRIMARY KEY (id)
 )
 ;;
+CREATE TABLE screenshots (
+	visit_id INTEGER NOT NULL, 
+	evidence_id BIGINT NOT NULL, 
+	width INTEGER NOT NULL, 
+	height INTEGER NOT NULL, 
+	page_height INTEGER NOT NULL, 
+	size BIGINT NOT NULL, 
+	CONSTRAINT pk_screenshots PRIMARY KEY (visit_id)
+)
+;;
 CREATE TABLE seals (
 	number INTEGER NOT NULL, 
 	kind VARCHAR NOT NULL, 
@@ -750,6 +770,8 @@ CREATE INDEX ix_prospects_place ON prospects (place)
 ;;
 CREATE INDEX ix_prospects_pull ON prospects (pull)
 ;;
+CREATE INDEX ix_screenshots_evidence_id ON screenshots (evidence_id)
+;;
 CREATE INDEX ix_verdicts_text_key ON verdicts (text_key)
 ;;
 CREATE INDEX ix_visits_at ON visits (at)
@@ -872,4 +894,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0024');
+INSERT INTO "alembic_version" VALUES('0025');
