@@ -27,6 +27,7 @@ from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, lane_page, source_page, watch_page
 from vedette.operations.overview import has_watches, overview, politeness
 from vedette.operations.panel_batches import panel_page
+from vedette.operations.screenshots import screenshot_png, screenshots
 from vedette.operations.shown_config import settings
 from vedette.operations.sources import groups, last_error, list_sources, remedy
 from vedette.operations.why_not import why_not
@@ -110,6 +111,8 @@ async def get_change(request: Request, web: WebDep, number: int, view: str = "si
         "lines": lines,
         "source": await web.ask(_source_of, one.view.source),
     }
+    states = (one.view.change.before_evidence, one.view.change.after_evidence)
+    values["shots"] = await web.ask(screenshots, states)
     return page(request, "change.html", **values, because=because(one.view.change))
 
 
@@ -224,7 +227,15 @@ async def get_piece(request: Request, web: WebDep, what: str) -> Response:
         text = await web.ask(lambda installation: text_of(installation.loaded, one.view))
     except (StoreError, VedetteError) as error:
         problem = str(error)
-    return page(request, "piece.html", one=one.view, act=one.act, text=text, problem=problem)
+    values: dict[str, Any] = {"act": one.act, "text": text, "problem": problem, "shot": one.screenshot}
+    return page(request, "piece.html", one=one.view, **values)
+
+
+@router.get("/evidence/{what}/screenshot.png")
+async def get_screenshot(request: Request, web: WebDep, what: str) -> Response:
+    """The picture that the browser took of this state."""
+    png = await web.ask(screenshot_png, what)
+    return Response(png, media_type="image/png", headers=RAW_HEADERS)
 
 
 @router.get("/evidence/{what}/raw")
