@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import zipfile
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from browser_kit import needs_chromium
@@ -21,6 +23,7 @@ from PIL import Image
 from scripted import START, Life, Scripted, life
 from stocked import FixedClock
 from warcio.archiveiterator import ArchiveIterator
+from web_kit import an_installation, serving
 
 from vedette.config.model import Loaded, parse
 from vedette.contracts.fetch import Fetched, FetchRequest
@@ -134,6 +137,20 @@ def test_an_altered_byte_of_a_picture_is_found(seen: Life, tmp_path: Path):
     altered[offset + length - 200] ^= 1
     path.write_bytes(altered)
     assert Cli(data)("evidence", "verify").code == 6
+
+
+async def test_the_pages_show_how_it_looked_before_and_after(seen: Life):
+    async with serving(an_installation(seen.data)) as client:
+        change = (await client.ask("/changes/1")).text
+        watch = (await client.ask(f"/watch?url={quote(URL, safe='')}")).text
+        (first, second) = re.findall(r'<img src="(/evidence/\d+/screenshot.png)"', change)
+        assert second in watch
+        shown = await client.ask(first)
+        given = await client.ask(f"/api/v1{first.removesuffix('.png')}")
+        assert (await client.ask("/api/v1/evidence/1/screenshot")).status == 404
+    assert (shown.status, shown.headers["Content-Type"], shown.body[:4]) == (200, "image/png", b"\x89PNG")
+    assert "sandbox" in shown.headers["Content-Security-Policy"]
+    assert given.body == shown.body
 
 
 async def test_a_page_that_the_screen_refuses_leaves_no_picture(tmp_path: Path):

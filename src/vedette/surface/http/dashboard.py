@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ from vedette.operations.evidence_list import archive_heads, list_evidence
 from vedette.operations.explain import explain
 from vedette.operations.health import list_alerts, source_health
 from vedette.operations.host_receipts import host_receipt
+from vedette.operations.imported_history import imported_diff, imported_versions
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, lane_page, source_page, watch_page
@@ -150,6 +152,7 @@ async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
         one=said,
         answers=answers.answers,
         kept=kept,
+        imported=await web.ask(imported_versions, said.watch.url),
         lines=explanation_lines(said, now),
         noise=noise_lines(said.watch.noise),
         lane=None if said.lane is None else lane_words(said.lane, now),
@@ -158,6 +161,14 @@ async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
         meaning=MEANING,
         changed_words=changed_words,
     )
+
+
+@router.get("/watch/imported")
+async def get_imported(request: Request, web: WebDep, url: Url, at: datetime) -> Response:
+    """A version that another program kept, and what differs from the one before it."""
+    moment = at if at.tzinfo else at.replace(tzinfo=UTC)
+    found = await web.ask(imported_diff, url, moment)
+    return page(request, "imported.html", found=found, rows=side_by_side(found.ops))
 
 
 @router.get("/sources")
