@@ -81,7 +81,10 @@ def history(
     url: Annotated[str, typer.Argument(metavar="URL")],
     limit: LimitOption = 50,
 ) -> None:
-    """Every look at a URL, newest first; behind them the versions that were imported from another program."""
+    """Every look at a URL, newest first.
+
+    Behind the looks stand the versions that were imported from another program; they are no evidence.
+    """
     found = history_of(session.installation, url, limit)
     imported = imported_versions(session.installation, url)
     if session.given.as_json:
