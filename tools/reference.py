@@ -102,6 +102,7 @@ WORDS = {
     "sources[].selectors.title": "The title inside an entry.",
     "sources[].selectors.date": "The date inside an entry.",
     "sources[].requires_headless": "Its pages are shown in a browser; without one they are parked.",
+    "sources[].screenshot": "A picture of each new state is kept; needs `requires_headless`, excludes `redact`.",
     "sources[].follow_hosts": 'Other hosts that a crawl of this source may enter; `"*"`: any host, with `hunt` only.',
     "sources[].hunt": "`true`: what its crawl finds is looked at only if the hunt chooses it; docs/hunting.md.",
     "sources[].redact": "Personal data is taken out of all that is read; not set: where the source hunts.  "

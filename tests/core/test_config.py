@@ -502,3 +502,13 @@ def test_a_profile_sets_the_defaults_of_a_country_and_the_file_wins():
     assert (croatia.fetch.accept_language, croatia.extract.ocr_languages) == ("hr,en;q=0.9", "deu")
     with pytest.raises(ConfigError, match="profile"):
         parse({"profile": "atlantis"})
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [({}, "requires_headless"), ({"requires_headless": True, "redact": True}, "personal data")],
+)
+def test_a_screenshot_needs_a_browser_and_no_redaction(keys: dict[str, object], words: str):
+    row = {"url": "https://a.example/", "lister": "page", "screenshot": True, **keys}
+    with pytest.raises(ConfigError, match=words):
+        list(sources_of(parse({"sources": [row]})))

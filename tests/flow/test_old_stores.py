@@ -51,6 +51,7 @@ FROZEN = {
     "0023_line_of_looks.py": "8ebc04e90c8254b4ce303e0a9f3f88725af6dc1d671b75eca16137f4067399c6",
     "0024_queued_jobs.py": "6dbcbfade2d079b206e415842d8a78e08e78ce884b40e83122b13e11223748f5",
     "0025_panel_workers.py": "5d66086efdd63d50c231733232a30f5ff22afa77119a2ad0e3b53eeb13d2bb07",
+    "0026_screenshots_and_imported_texts.py": "3274472abd3d5c624d18c57c29465e64e316e9abba4b93af979e531199b062b0",
 }
 
 

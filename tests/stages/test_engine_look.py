@@ -333,7 +333,9 @@ class FakeBrowser:
     def problem(self) -> str:
         return self._missing
 
-    async def render(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
+    async def render(
+        self, fetched: Fetched, settings: FetchSettings, *, with_screenshot: bool = False
+    ) -> Fetched:
         assert self._walks.keeper.state(BROWSER).under_way == 1, "shown without a permit"
         self.shown.append((settings.user_agent, self._walks.clock.now()))
         return replace(fetched, body=fetched.body + b" shown")

@@ -94,6 +94,29 @@ async def test_no_way_out_of_a_page_leads_to_an_address_that_the_guard_refuses(
     assert [host for host, *_ in stage.asked] == [HOME]
 
 
+async def test_images_of_a_picture_come_by_the_same_guard(chromium: Chromium, stage: Stage):
+    """Without a picture no image is asked for at all."""
+    inner, own = stage.url("/tajna.png", INNER), stage.url("/grb.svg")
+    stage.pages["/"] = ("text/html", f"<h1>Propisi</h1><img src='{inner}'><img src='{own}'>")
+    stage.pages["/grb.svg"] = ("image/svg+xml", "<svg xmlns='http://www.w3.org/2000/svg'/>")
+    plain = await chromium.fetcher.fetch(FetchRequest(url=stage.url("/"), settings=settings(stage)))
+    assert (await chromium.render(plain, settings(stage))).screenshot is None
+    assert stage.paths() == ["/"]
+    found = await chromium.render(plain, settings(stage), with_screenshot=True)
+    assert found.screenshot is not None
+    assert found.screenshot.png.startswith(b"\x89PNG")
+    assert [(host, path) for host, _, path, _ in stage.asked[1:]] == [(HOME, "/grb.svg")]
+
+
+async def test_a_page_without_end_is_cut_in_its_picture(chromium: Chromium, stage: Stage):
+    stage.pages["/"] = ("text/html", "<div style='height:90000px'>Propisi</div>")
+    plain = await chromium.fetcher.fetch(FetchRequest(url=stage.url("/"), settings=settings(stage)))
+    shot = (await chromium.render(plain, settings(stage), with_screenshot=True)).screenshot
+    assert shot is not None
+    assert (shot.width, shot.height, shot.problem) == (1280, 8000, "")
+    assert shot.page_height > 90_000
+
+
 async def test_a_redirect_of_a_pages_own_request_meets_the_guard_too(chromium: Chromium, stage: Stage):
     stage.moved["/dalje"] = stage.url("/tajna", INNER)
     stage.script("/", "fetch('/dalje').then(() => root.append('stiglo'), () => root.append('odbijeno'))")

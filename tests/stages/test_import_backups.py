@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
+import re
 import zipfile
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+import brotli
 import pytest
 from cli_call import Cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stocked import blank
+from web_kit import an_installation, serving
 
 from vedette.contracts.errors import InputError
 from vedette.operations.formats import changedetection as backups
 from vedette.operations.formats import read
+from vedette.operations.imported_history import imported_diff
 
 URL = "https://example.org/rules"
 
@@ -33,7 +40,7 @@ def source(cli: Cli, url: str = URL) -> dict[str, Any]:
     return next(row for row in map(json.loads, lines) if row["url"] == url)
 
 
-def zipped(**files: str) -> bytes:
+def zipped(**files: str | bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
@@ -75,7 +82,7 @@ def test_a_backup_with_a_folder_for_each_watch_keeps_watches_groups_intervals_an
     assert row["filters"] == ["ignore: Visitors:"]
     first = told.json["lines"][0]["not_carried_over"]
     assert first == [
-        "header Authorization", "include_filters .price, xpath://h1", "2 versions from 2024-05-01 to 2026-01-01",
+        "header Authorization", "include_filters .price, xpath://h1", "1 of 2 versions from 2024-05-01 to 2026-01-01",
     ]  # fmt: skip
     assert "fetch" not in row, "a file reads no variable of ours"
     whys = [one["why"] for one in told.json["problems"]]
@@ -143,3 +150,81 @@ def test_a_page_that_is_no_list_is_told_so(cli: Cli):
 def test_no_bytes_break_a_reader(form: str, data: bytes):
     with suppress(InputError):
         read(data, form, "x")
+
+
+OLD, NEW = "Fee: 10 EUR\nOpen on Monday", "Fee: 12 EUR\nOpen on Monday"
+LAYOUTS = {
+    "a folder for each watch, packed": {
+        "w1/watch.json": json.dumps({"url": URL}),
+        "w1/history.txt": "1714550400,a.txt\n1767225600,b.txt.br\n1767225700,gone.txt\n1767225800,shot.png\n",
+        "w1/a.txt": OLD,
+        "w1/b.txt.br": brotli.compress(NEW.encode()),
+    },
+    "one list, whole paths": {
+        "url-watches.json": json.dumps({"watching": {"w1": {"url": URL}}}),
+        "w1/history.txt": "1714550400,/datastore/w1/a.txt\n1767225600,/datastore/w1/b.txt\n",
+        "w1/a.txt": OLD,
+        "w1/b.txt": NEW,
+    },
+    "one list that holds the history": {
+        "url-watches.json": json.dumps(
+            {
+                "watching": {
+                    "w1": {"url": URL, "history": {"1714550400": "/d/w1/a.txt", "1767225600": "b.txt"}}
+                }
+            }
+        ),
+        "w1/a.txt": OLD,
+        "w1/b.txt": NEW,
+    },
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_versions_of_a_backup_are_shown_as_imported_and_never_as_evidence(cli: Cli, layout: str):
+    assert cli("import", "-", stdin=zipped(**LAYOUTS[layout])).code == 0
+    cli("import", "-", stdin=zipped(**LAYOUTS[layout]))  # again: nothing comes twice
+    told = cli("history", URL, "--json").json
+    assert told["visits"] == []
+    assert [(one["origin"], one["is_evidence"]) for one in told["imported"]] == [
+        ("changedetection.io", False)
+    ] * 2
+    assert told["imported"][0]["at"].startswith("2026-01-01T00:00:00")
+    assert "imported" in cli("history", URL).out
+    found = imported_diff(an_installation(cli.data), URL, datetime(2026, 1, 1, tzinfo=UTC))
+    assert found.text == NEW
+    assert [(op.before, op.after) for op in found.ops if op.op != "equal"] == [
+        (("Fee: 10 EUR",), ("Fee: 12 EUR",))
+    ]
+    assert cli("evidence", "show", URL, "--json").json["evidence"] == []
+    assert cli("evidence", "verify").code == 0
+
+
+def test_what_of_a_history_cannot_be_taken_is_told(cli: Cli):
+    told = cli("import", "-", "--json", stdin=zipped(**LAYOUTS["a folder for each watch, packed"])).json
+    (line,) = told["lines"]
+    assert line["imported_versions"] == 2
+    assert line["not_carried_over"] == ["2 of 4 versions from 2024-05-01 to 2026-01-01"]
+
+
+def test_a_version_that_blows_up_or_leads_out_of_its_folder_is_left_out(cli: Cli):
+    files = {
+        "w1/watch.json": json.dumps({"url": URL}),
+        "w1/history.txt": "1714550400,bomb.txt.br\n1714550401,../../secret.txt\n1714550402,broken.txt.br\n",
+        "w1/bomb.txt.br": brotli.compress(b"a" * 50_000_000),
+        "w1/broken.txt.br": b"no brotli",
+        "secret.txt": "secret",
+    }
+    cli("import", "-", stdin=zipped(**files))
+    assert "imported" not in cli("history", URL, "--json").json
+
+
+async def test_the_page_of_a_watch_marks_imported_versions_as_no_evidence(cli: Cli):
+    cli("import", "-", stdin=zipped(**LAYOUTS["one list, whole paths"]))
+    async with serving(an_installation(cli.data)) as client:
+        page = await client.ask(f"/watch?url={quote(URL, safe='')}")
+        assert "Imported versions" in page.text
+        link = html.unescape(re.search(r'href="(/watch/imported[^"]+)"', page.text)[1])
+        shown = await client.ask(link)
+    assert "no evidence of ours" in shown.text
+    assert "12" in shown.text

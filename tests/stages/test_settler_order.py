@@ -81,6 +81,9 @@ class FakeStore:
     def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]:
         return {p.evidence: p for found in self.known.values() for p in found if p.evidence in evidence}
 
+    def screenshots(self, evidence: Sequence[EvidenceId]) -> set[EvidenceId]:
+        return set()
+
     def settle(self, group: Group) -> None:
         self.log.note("settle")
 

@@ -297,6 +297,7 @@ class _Crawl:
             clock=self.clock,
             settings_of=self.book.settings,
             needs_browser=self.book.needs_browser,
+            takes_screenshot=self.book.takes_screenshot,
             renderer=self.browser,
             memory=self.memory,
         )

@@ -114,6 +114,7 @@ class SourceConfig(Section):
     pagination_pattern: str | None = Field(default=None, alias="paginationPattern")
     selectors: SelectorsConfig | None = None
     requires_headless: bool = Field(default=False, alias="requiresHeadless")
+    screenshot: bool = False
     follow_hosts: tuple[str, ...] = ()
     hunt: bool = False
     honour_nofollow: bool = True

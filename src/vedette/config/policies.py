@@ -186,6 +186,7 @@ def _check_source(source: Source, where: str) -> None:
     if source.fetch:
         _check_addresses(dict(source.fetch), "" if where == "source" else f"{where}.")
     _check_hunt(source, where)
+    _check_screenshot(source.options, where)
     if source.origin != "config" and host_of(source.url).endswith(".onion"):
         raise ConfigError(
             f"`{where}.url`: onion names are only taken from `sources` in vedette.yaml (docs/how-to/tor.md)"
@@ -210,6 +211,16 @@ def _check_hunt(source: Source, where: str) -> None:
     if ANYWHERE in options.follow_hosts and not options.hunt:
         words = "a crawl of every host has no end; set `hunt: true`, so that looks are chosen and bounded"
         raise ConfigError(f"`{where}.follow_hosts`: {words}")
+
+
+def _check_screenshot(options: ListerOptions, where: str) -> None:
+    if options.screenshot and not options.requires_headless:
+        raise ConfigError(
+            f"`{where}.screenshot`: the browser takes the picture; set `requires_headless: true` too"
+        )
+    if options.screenshot and options.redacts:
+        words = "a picture would show the personal data that `redact` takes out; leave one of them out"
+        raise ConfigError(f"`{where}.screenshot`: {words}")
 
 
 def another_id(source: Source, taken: Container[str]) -> SourceId:

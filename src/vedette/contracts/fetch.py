@@ -88,6 +88,17 @@ class RobotsState(StrEnum):
     IGNORED = "ignored"  # `fetch.respect_robots` is off
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screenshot:
+    """A picture of a page as the browser showed it; `problem` says why there is none."""
+
+    png: bytes = b""
+    width: int = 0
+    height: int = 0
+    page_height: int = 0  # more than `height`: only the upper part is in the picture
+    problem: str = ""
+
+
 @quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
@@ -111,6 +122,7 @@ class Fetched:
     content_type: str = ""
     detail: str = ""  # for people: what exactly went wrong
     robots_state: RobotsState = RobotsState.UNKNOWN  # spec 004, FetchResult
+    screenshot: Screenshot | None = None  # None: nobody asked for one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,8 +83,13 @@ class Renderer(Protocol):
         """What is missing and how to get it; empty: it can be asked."""
         ...
 
-    async def render(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
-        """The same answer with another body; `parse_failed`: it could not be shown."""
+    async def render(
+        self, fetched: Fetched, settings: FetchSettings, *, with_screenshot: bool = False
+    ) -> Fetched:
+        """The same answer with another body; `parse_failed`: it could not be shown.
+
+        A screenshot that failed is told in `Fetched.screenshot` and fails nothing else.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -90,10 +90,16 @@ class ListerOptions:
     structured: StructuredOptions = StructuredOptions()
     filters: tuple[str, ...] = ()  # steps between a page and its comparison (`contracts/filters.py`)
     redact: bool | None = None  # personal data is taken out of what is read; None: where the source hunts
+    screenshot: bool = False  # a picture of what the browser shows is kept with each new state
 
     @property
     def redacts(self) -> bool:
         return self.hunt if self.redact is None else self.redact
+
+    @property
+    def takes_screenshot(self) -> bool:
+        """A picture would show what redaction takes out."""
+        return self.screenshot and self.requires_headless and not self.redacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

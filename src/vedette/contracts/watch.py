@@ -40,7 +40,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vedette.contracts.fetch import Headers
+    from vedette.contracts.fetch import Headers, Screenshot
     from vedette.contracts.words import Outcome, VisitId, WatchId
 
 
@@ -96,6 +96,7 @@ class ArchiveEntry:
     address: str = ""
     refers_to: tuple[str, datetime] | None = None  # url and time of the record with the payload
     refers_to_record: tuple[str, VisitId] | None = None  # its segment and visit
+    screenshot: Screenshot | None = None  # goes into a record of its own, right behind that of the visit
 
 
 @quick
@@ -385,6 +386,7 @@ class Placed:
     written: WrittenRecord
     evidence: EvidenceId | None  # what the visit showed; None: no content
     payload: Payload | None  # not None: a new evidence row, with the place of its payload
+    screenshot: Screenshot | None = None  # that was written with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from vedette.evidence.files import FULL, NO_FILES, ArchivePlace, Files, StorageA
 from vedette.evidence.heads import HeadEvent, Heads
 from vedette.evidence.read_records import segment_name, segment_path
 from vedette.evidence.recovery import Damage, Recovery
-from vedette.evidence.warc import visit_record, warcinfo_record
+from vedette.evidence.warc import screenshot_record, visit_record, warcinfo_record
 
 GIB = 1024**3
 TOGETHER = 256 * 1024  # bytes of records that are written at once
@@ -138,6 +138,8 @@ class Archive:
             member = b""
             if entry.kind is not RecordKind.NONE:
                 member = visit_record(entry, file.text)
+                if entry.screenshot is not None:
+                    member += screenshot_record(entry, entry.screenshot, file.text)
                 offset, length, digest = file.size, len(member), sha256(member).digest()
                 file.add(member)
                 if file.waiting_size >= TOGETHER:

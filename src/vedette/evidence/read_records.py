@@ -17,6 +17,7 @@ from isal import isal_zlib
 from vedette.contracts.errors import RESTORE, InputError, StoreError, StoreWaitError
 from vedette.contracts.fetch import MIB, Headers
 from vedette.contracts.watch import Located, RecordKind
+from vedette.contracts.words import VisitId
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName
 from vedette.evidence.files import ArchivePlace, StorageAway, files_of
@@ -46,7 +47,7 @@ class WarcRecord:
     """One record, taken apart.  `headers` are the WARC fields with lower-case names."""
 
     headers: Mapping[str, str]
-    kind: RecordKind  # NONE: not of a visit (warcinfo)
+    kind: RecordKind  # NONE: not of what a server sent (warcinfo, a screenshot)
     block: bytes
     status: int | None = None
     phrase: str = ""
@@ -76,7 +77,7 @@ class RecordStart:
 
 def read_payload(directory: ArchivePlace, located: Located) -> RecordPayload:
     """The payload at a place, or StoreError that says what is wrong with it."""
-    record = read_record(read_member(directory, located))
+    record = read_visit(read_member(directory, located))[0]
     check_digests(record)
     if record.kind is not RecordKind.RESPONSE:
         raise UnreadableRecord(f"{_place(located)} is a {record.kind} record: it holds no payload")
@@ -87,8 +88,18 @@ def read_payload(directory: ArchivePlace, located: Located) -> RecordPayload:
     )
 
 
+def read_screenshot(directory: ArchivePlace, located: Located, visit: VisitId) -> bytes:
+    """The picture that was taken on this visit, or StoreError that says what is wrong with it."""
+    shots = read_visit(read_member(directory, located))[1:]
+    mine = [one for one in shots if one.headers.get("vedette-visit") == str(visit)]
+    if not mine:
+        raise UnreadableRecord(f"{_place(located)}: no screenshot of this look is there")
+    check_digests(mine[0])
+    return mine[0].block
+
+
 def read_member(directory: ArchivePlace, located: Located) -> bytes:
-    """The compressed bytes of one record, exactly as they were written."""
+    """The compressed bytes of what one visit wrote, exactly as they were written."""
     if not 0 < located.length <= RECORD_LIMIT or located.offset < 0:
         raise UnreadableRecord(f"{_place(located)}: no record can be there; run `vedette evidence verify`")
     try:
@@ -121,6 +132,30 @@ def segment_name(name: str) -> SegmentName:
     if (parsed := SegmentName.parse(name)) is None:
         raise StoreError(f"{name!r} is no name of a segment; {RESTORE}")
     return parsed
+
+
+def read_visit(members: bytes) -> tuple[WarcRecord, ...]:
+    """What one visit wrote: its record, and right behind it that of its screenshot, where it took one."""
+    parts = split_members(members)
+    record, *others = map(read_record, parts)
+    if len(others) > 1 or any(not is_screenshot(one) for one in others):
+        raise UnreadableRecord("more than one member")
+    return record, *others
+
+
+def split_members(data: bytes) -> tuple[bytes, ...]:
+    """The gzip members of one visit; usually it is one."""
+    inflater = isal_zlib.decompressobj(_GZIP)
+    try:
+        inflater.decompress(data, RECORD_LIMIT)
+    except _NOT_GZIP as error:
+        raise UnreadableRecord(f"not a gzip member: {error}") from None
+    rest = inflater.unused_data
+    return (data[: len(data) - len(rest)], rest) if rest else (data,)
+
+
+def is_screenshot(record: WarcRecord) -> bool:
+    return record.headers.get("warc-type") == "resource"
 
 
 def read_record(member: bytes, limit: int = RECORD_LIMIT) -> WarcRecord:
@@ -215,7 +250,7 @@ def _fields(head: bytes) -> list[tuple[str, str]]:
 
 def _kind(headers: Mapping[str, str]) -> RecordKind:
     match headers.get("warc-type"):
-        case "warcinfo":
+        case "warcinfo" | "resource":
             return RecordKind.NONE
         case "response":
             return RecordKind.RESPONSE
@@ -271,7 +306,8 @@ def export(
             file.write(warcinfo_record(target.name.removesuffix(".warc.gz"), about, now))
             for place in places:
                 member = read_member(directory, place)
-                check_digests(read_record(member))
+                for record in read_visit(member):
+                    check_digests(record)
                 file.write(member)
                 records += 1
             size = file.tell()

@@ -28,6 +28,7 @@ from vedette.evidence.read_records import (
     read_member,
     read_record,
     read_start,
+    read_visit,
     segment_path,
 )
 from vedette.evidence.time_stamps import check_stamps
@@ -326,14 +327,16 @@ class _SegmentCheck:
 
     def _check_content(self, row: ChainRow, kind: RecordKind | None, member: bytes) -> None:
         try:
-            record = read_record(member)
-            check_digests(record)
-            check_for_others(record)
+            records = read_visit(member)
+            for one in records:
+                check_digests(one)
+                check_for_others(one)
         except UnreadableRecord as error:
             self._add(ProblemKind.UNREADABLE, str(error), row.written.seq)
             return
-        self._report.bytes_decoded += len(record.block)
-        if kind not in (None, record.kind) or record.headers.get("vedette-visit") != str(row.facts.visit):
+        self._report.bytes_decoded += sum(len(one.block) for one in records)
+        visits = {one.headers.get("vedette-visit") for one in records}
+        if kind not in (None, records[0].kind) or visits != {str(row.facts.visit)}:
             self._add(ProblemKind.ROW, "the record is of another kind or visit", row.written.seq)
 
     def _check_blobs(self, row: ChainRow, kind: RecordKind | None) -> None:

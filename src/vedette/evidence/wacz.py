@@ -26,8 +26,10 @@ from vedette.evidence.read_records import (
     WarcRecord,
     check_digests,
     http_header,
+    is_screenshot,
     read_member,
-    read_record,
+    read_visit,
+    split_members,
 )
 from vedette.evidence.warc import warcinfo_record
 
@@ -57,6 +59,8 @@ class _Member:
 
     @property
     def mime(self) -> str:
+        if is_screenshot(self.record):
+            return self.record.headers.get("content-type", "")
         if self.record.kind is not RecordKind.RESPONSE:
             return "warc/revisit"
         return http_header(self.record, "content-type").partition(";")[0].strip().lower()
@@ -131,12 +135,12 @@ def _write_records(
         file.write(first)
         for place in asked.places:
             member = read_member(asked.directory, place)
-            record = read_record(member)
-            check_digests(record)
-            members.append(_Member(record, size, len(member)))
+            for part, record in zip(split_members(member), read_visit(member), strict=True):
+                check_digests(record)
+                members.append(_Member(record, size, len(part)))
+                size += len(part)
             file.write(member)
             whole.update(member)
-            size += len(member)
     entry = {"name": _DATA, "path": info.filename, "hash": f"sha256:{whole.hexdigest()}", "bytes": size}
     return entry, members
 
@@ -170,6 +174,8 @@ def cdxj(members: Iterable[_Member]) -> bytes:
 def turned(url: str) -> str:
     """`org,example)/rules?a=1`: the form that indexes of archives are sorted by (SURT)."""
     parts = urlsplit(url)
+    if parts.scheme not in _PORTS:  # urn:...: as it is, in lower case
+        return url.lower()
     host = (parts.hostname or "").lower().removeprefix("www.")
     name = host if ":" in host else ",".join(reversed(host.split(".")))
     port = "" if parts.port in (None, _PORTS.get(parts.scheme)) else f":{parts.port}"

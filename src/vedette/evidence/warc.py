@@ -16,7 +16,7 @@ from uuid import UUID
 
 from isal import isal_zlib
 
-from vedette.contracts.fetch import Headers
+from vedette.contracts.fetch import Headers, Screenshot
 from vedette.contracts.watch import ArchiveEntry, RecordKind
 from vedette.contracts.words import Outcome
 from vedette.core.evidence.chain import stamp
@@ -41,6 +41,8 @@ TRUNCATED = {
 }  # WARC 1.1, section 5.13
 KEPT_TRANSFER = "X-Vedette-Transfer-Encoding"  # the coding was removed, so the header may not claim it
 KEPT_LENGTH = "X-Vedette-Content-Length"  # what the server claimed, where it is not what we hold
+
+SCREENSHOT_OF = "urn:fullPage:"  # before the address, as Browsertrix names pictures of pages
 
 HEADERS_LEFT_OUT = "X-Vedette-Headers-Left-Out"  # what did not fit, so that other readers can read the record
 # FastWARC stops at a WARC header or an HTTP head over 32 KiB (measured), and the rest of the file is lost to it.
@@ -84,6 +86,23 @@ def visit_record(entry: ArchiveEntry, segment: str) -> bytes:
         f"Content-Type: application/http; msgtype=response{address}"
     )
     return _member(head, http, payload)
+
+
+def screenshot_record(entry: ArchiveEntry, shot: Screenshot, segment: str) -> bytes:
+    """The picture that a browser took on this visit, under the name that other crawlers give such records."""
+    facts = entry.facts
+    head = (
+        "WARC-Type: resource\r\n"
+        f"WARC-Record-ID: {record_id(segment, f'{facts.visit}/screenshot')}\r\n"
+        f"WARC-Warcinfo-ID: {_warcinfo_id(segment)}\r\n"
+        f"WARC-Date: {stamp(facts.at)}\r\n"
+        f"WARC-Target-URI: {SCREENSHOT_OF}{_clean_uri(facts.url)}\r\n"
+        f"WARC-Concurrent-To: {record_id(segment, str(facts.visit))}\r\n"
+        f"WARC-Block-Digest: sha256:{sha256(shot.png).hexdigest()}\r\n"
+        f"Vedette-Visit: {facts.visit}\r\n"
+        "Content-Type: image/png"
+    )
+    return _member(head, b"", shot.png)
 
 
 def warcinfo_record(name: str, about: Mapping[str, str], at: datetime) -> bytes:

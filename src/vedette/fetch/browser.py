@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings, Screenshot
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
 from vedette.core.urls.canonical import canonical, origin_of
@@ -34,6 +34,11 @@ START_S = 30.0
 QUIET_S = 5.0  # how long we wait for the last request to end
 RECYCLED_AFTER = 50  # pages; memory of a browser only grows
 REQUESTS, BYTES, REDIRECTS, AT_ONCE = 200, 32 * MIB, 5, 4  # of one page
+VIEWPORT = (1280, 720)  # px, whether or not a picture is taken: pages may ask how wide they are
+SHOT_HEIGHTS = (8000, VIEWPORT[1])  # px; the second where the first gives too many bytes
+SHOT_BYTES = 4 * MIB
+SHOT_S = 10.0  # for the picture alone
+IMAGES = "image"
 UNSEEN = frozenset("image media font websocket eventsource manifest ping texttrack".split())
 FRAMING = frozenset(
     "content-encoding content-length transfer-encoding connection keep-alive content-type".split()
@@ -75,16 +80,19 @@ class Chromium:
     def problem(self) -> str:
         return find_browser()[1]
 
-    async def render(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
+    async def render(
+        self, fetched: Fetched, settings: FetchSettings, *, with_screenshot: bool = False
+    ) -> Fetched:
         """The page as scripts made it, in UTF-8; `parse_failed` when the browser could not show it."""
         from playwright.async_api import Error
 
         took = self.clock.stopwatch()
         async with self._turn:
             try:
-                async with asyncio.timeout(START_S + self.render_s):
+                async with asyncio.timeout(START_S + self.render_s + (SHOT_S if with_screenshot else 0)):
                     browser = await self._ready()
-                    text = await self._show(browser, fetched, settings)
+                    supply = _Supply(self.fetcher, fetched, settings, with_images=with_screenshot)
+                    text, shot = await self._show(browser, supply)
             except (Error, TimeoutError, OSError) as error:
                 await self._recycle()
                 words = f"the browser could not show it: {plain(str(error), 200) or 'it took too long'}"
@@ -93,7 +101,8 @@ class Chromium:
         if len(body) > settings.body_limit:
             words = f"{len(body)} bytes as scripts made it"
             return replace(fetched, outcome=Outcome.TOO_LARGE, wire=b"", body=b"", detail=words)
-        return _shown(replace(fetched, took=fetched.took + took()), body, f"chromium/{browser.version}")
+        fetched = replace(fetched, took=fetched.took + took(), screenshot=shot)
+        return _shown(fetched, body, f"chromium/{browser.version}")
 
     async def close(self) -> None:
         await self._recycle()
@@ -128,16 +137,18 @@ class Chromium:
         if browser is not None:
             await _ended(browser.close())
 
-    async def _show(self, browser: Browser, fetched: Fetched, settings: FetchSettings) -> str:
+    async def _show(self, browser: Browser, supply: _Supply) -> tuple[str, Screenshot | None]:
         context = await browser.new_context(
-            user_agent=agent_of(settings),
-            locale=settings.accept_language.partition(",")[0],
+            user_agent=agent_of(supply.settings),
+            locale=supply.settings.accept_language.partition(",")[0],
+            viewport={"width": VIEWPORT[0], "height": VIEWPORT[1]},
             service_workers="block",
             accept_downloads=False,
         )
         try:
             async with asyncio.timeout(self.render_s):
-                return await _seen(context, _Supply(self.fetcher, fetched, settings), self.render_s)
+                page, text = await _seen(context, supply, self.render_s)
+            return text, await _picture(page) if supply.with_images else None
         finally:
             await _ended(context.close())
 
@@ -155,7 +166,7 @@ def agent_of(settings: FetchSettings) -> str:
     return f"{settings.user_agent.removesuffix(AGENT).rstrip()} {AGENT}"
 
 
-async def _seen(context: BrowserContext, supply: _Supply, render_s: float) -> str:
+async def _seen(context: BrowserContext, supply: _Supply, render_s: float) -> tuple[Page, str]:
     from playwright.async_api import TimeoutError as Late
 
     page = await context.new_page()
@@ -165,17 +176,51 @@ async def _seen(context: BrowserContext, supply: _Supply, render_s: float) -> st
     await page.goto(supply.first.url, wait_until="load", timeout=render_s * 1000)
     with suppress(Late):  # a page that never comes to rest is taken as it is
         await page.wait_for_load_state("networkidle", timeout=QUIET_S * 1000)
-    return str(await page.content())
+    return page, str(await page.content())
+
+
+async def _picture(page: Page) -> Screenshot:
+    """What a person would see.  Weather of any kind is told in `problem`: the text of the page is there already."""
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(SHOT_S):
+            page_height = int(await page.evaluate(_HEIGHT))
+            for most in SHOT_HEIGHTS:
+                height = max(min(page_height, most), 1)
+                png = await page.screenshot(
+                    type="png",
+                    full_page=True,
+                    clip={"x": 0, "y": 0, "width": VIEWPORT[0], "height": height},
+                    animations="disabled",
+                    timeout=SHOT_S * 1000,
+                )
+                if len(png) <= SHOT_BYTES:
+                    return Screenshot(png=png, width=VIEWPORT[0], height=height, page_height=page_height)
+    except TimeoutError:
+        return Screenshot(problem=f"the picture was not there after {SHOT_S:g} s")
+    except (Error, OSError, ValueError, TypeError) as error:
+        return Screenshot(problem=f"the browser gave none: {plain(str(error), 200) or type(error).__name__}")
+    return Screenshot(problem=f"the picture is larger than {SHOT_BYTES // MIB} MiB")
+
+
+_HEIGHT = """() => Math.max(
+    document.documentElement ? document.documentElement.scrollHeight : 0, document.body ? document.body.scrollHeight : 0
+)"""
 
 
 class _Supply:
     """Answers what one page asks for: itself from what was fetched, the rest by the guarded fetcher."""
 
-    def __init__(self, fetcher: Fetcher, first: Fetched, settings: FetchSettings) -> None:
+    def __init__(
+        self, fetcher: Fetcher, first: Fetched, settings: FetchSettings, *, with_images: bool
+    ) -> None:
         self.first = first
         self.page: Page | None = None
+        self.with_images = with_images
+        self._unseen = UNSEEN - {IMAGES} if with_images else UNSEEN
         self._fetcher = fetcher
-        self._settings = replace(settings, user_agent=agent_of(settings), types=())
+        self.settings = replace(settings, user_agent=agent_of(settings), types=())
         self._is_begun = False
         self._asked = 0
         self._bytes = 0
@@ -202,7 +247,7 @@ class _Supply:
             is_first, self._is_begun = not self._is_begun, True
             return self.first if is_first else None  # a page that leads elsewhere stays where it is
         url = canonical(request.url)
-        if request.method != "GET" or request.resource_type in UNSEEN or url is None:
+        if request.method != "GET" or request.resource_type in self._unseen or url is None:
             return None
         async with self._at_once:
             return await self._fetch(url)
@@ -213,7 +258,7 @@ class _Supply:
             if self._asked > REQUESTS or self._bytes > BYTES:
                 return None
             is_foreign = origin_of(url) != origin_of(self.first.url)
-            asked = FetchRequest(url=url, settings=self._settings, accept="*/*", is_foreign=is_foreign)
+            asked = FetchRequest(url=url, settings=self.settings, accept="*/*", is_foreign=is_foreign)
             found = await self._fetcher.fetch(asked)
             self._bytes += len(found.body)
             if found.redirect_to is None:

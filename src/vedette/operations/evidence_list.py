@@ -13,7 +13,7 @@ from vedette.operations.installation import Installation
 from vedette.operations.watches import find_evidence
 from vedette.report.verdicts import act_json, artifact_json
 from vedette.store.queries import Queries
-from vedette.store.views import ArtifactView, EvidenceView
+from vedette.store.views import ArtifactView, EvidenceView, ScreenshotView
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class ListedEvidence:
     view: EvidenceView
     texts: Sequence[ArtifactView] = ()
     act: ActMetadata | None = None
+    screenshot: ScreenshotView | None = None
 
 
 def list_evidence(
@@ -32,9 +33,13 @@ def list_evidence(
     with installation.queries() as queries:
         found = find_evidence(installation, queries, what, most)
         made = queries.artifacts([one.id for one in found])
+        shots = queries.screenshots([one.id for one in found])
     return tuple(
         ListedEvidence(
-            one, made.get(one.id, ()), act_metadata(installation.loaded, one) if with_acts else None
+            one,
+            made.get(one.id, ()),
+            act_metadata(installation.loaded, one) if with_acts else None,
+            shots.get(one.id),
         )
         for one in found
     )
@@ -47,7 +52,7 @@ def archive_heads(installation: Installation) -> list[Segment]:
 
 
 def evidence_json(one: ListedEvidence) -> dict[str, object]:
-    """Evidence that no text was made of has no `artifacts`, what is no act has no `act`."""
+    """What there is not has no key: `artifacts` (texts made of it), `act`, `screenshot`."""
     view = one.view
     texts = [{**artifact_json(made.artifact), "at": made.at} for made in one.texts]
     return {
@@ -67,7 +72,13 @@ def evidence_json(one: ListedEvidence) -> dict[str, object]:
         "status": view.status,
         **({"artifacts": texts} if texts else {}),
         **({} if one.act is None else {"act": act_json(one.act)}),
+        **({} if one.screenshot is None else {"screenshot": _picture_json(one.screenshot)}),
     }
+
+
+def _picture_json(shot: ScreenshotView) -> dict[str, object]:
+    names = ("at", "width", "height", "page_height", "size")
+    return {name: getattr(shot, name) for name in names}
 
 
 def head_json(one: Segment) -> dict[str, object]:

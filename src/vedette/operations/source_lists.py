@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from vedette.config.policies import screens
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeType, SourceId, WatchId
+from vedette.core.evidence.screen import screen
 from vedette.core.limits.import_limits import unused, without_doors, words_of
 from vedette.core.priority.score import UrlSignals
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.canonical import canonical, watch_id
+from vedette.core.urls.canonical import canonical, host_of, watch_id
 from vedette.operations.change_tables import change_rows
 from vedette.operations.formats import read, write
 from vedette.operations.formats.list_entry import Entry, Parsed, Problem
@@ -21,6 +24,7 @@ from vedette.operations.rank import WRITERS
 from vedette.operations.source_keys import keys_of, slug_of, source_of
 from vedette.operations.sources import refuse_blocked, save_source
 from vedette.operations.watches import not_taken_in
+from vedette.store.imported_texts import save_texts
 from vedette.store.operator import source_of_url
 from vedette.store.views import WatchFilter
 
@@ -98,6 +102,7 @@ def _signals_of(watch: Watch) -> UrlSignals:
 
 # Import: what each line gives, what is left out of it, and what is refused.
 
+PAST_ORIGIN = "changedetection.io"  # the one tool whose backups hold versions
 REGISTRY = "registry:"  # a list that is shipped with the program
 
 
@@ -158,6 +163,7 @@ def source_import_json(done: SourceImport) -> dict[str, object]:
             "url": line.source.url,
             "source": line.source.id,
             "not_carried_over": list(line.entry.left_out),
+            **({"imported_versions": len(line.entry.past)} if line.entry.past else {}),
         }
         for line in done.lines
     ]
@@ -218,4 +224,16 @@ def _doors_of_ours(installation: Installation) -> dict[WatchId, frozenset[str]]:
 
 def _save(installation: Installation, lines: list[TakenLine]) -> list[bool]:
     with installation.operating(create=True) as db:
-        return [save_source(installation, db, line.source)[1] for line in lines]
+        saved = [save_source(installation, db, line.source)[1] for line in lines]
+        for line in lines:
+            if line.entry.past and not line.source.options.redacts:
+                texts = _that_may_be_kept(installation, line)
+                target = watch_id(line.source.url)
+                save_texts(db, target, texts, origin=PAST_ORIGIN, now=installation.now())
+        return saved
+
+
+def _that_may_be_kept(installation: Installation, line: TakenLine) -> list[tuple[datetime, str]]:
+    """What the screen would refuse of a look is not taken from another program either."""
+    table, url = screens(installation.loaded.config), line.source.url
+    return [(one.at, one.text) for one in line.entry.past if not screen(one.text, url, host_of(url), table)]

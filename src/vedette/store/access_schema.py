@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, String, Table, Text
 
-from vedette.store import schema
+from vedette.store import history_schema
 
-metadata = schema.metadata  # of the stream and of these
+metadata = history_schema.metadata  # of the stream and of these
 
 access_tokens = Table(  # of people and programs that ask over HTTP; the token itself is nowhere
     "access_tokens",

@@ -68,6 +68,7 @@ class GroupRows:
     evidence: list[Row] = field(default_factory=list)
     confirmed: list[Row] = field(default_factory=list)  # evidence that waited for this look, its job
     artifacts: list[Row] = field(default_factory=list)
+    screenshots: list[Row] = field(default_factory=list)
     measures: list[Row] = field(default_factory=list)
     jobs: list[Row] = field(default_factory=list)  # what follows from new evidence
     moved: list[Row] = field(default_factory=list)
@@ -100,6 +101,7 @@ class GroupRows:
         yield sql.CONFIRMED_JOB, [(*job, number) for number, job in self.confirmed]
         yield sql.CONFIRM_EVIDENCE, [(number,) for number, _ in self.confirmed]
         yield sql.NEW_ARTIFACT, self.artifacts
+        yield sql.NEW_SCREENSHOT, self.screenshots
         yield sql.NEW_MEASURE, self.measures
         yield sql.NEW_JOB, self.jobs
         yield sql.MOVE_WATCH, self.moved
@@ -169,6 +171,10 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     if made is not None and placed.evidence is not None:
         said = (made.kind, made.reader, made.chars, made.confidence, made.path, to_ms(visit.at))
         rows.artifacts.append((placed.evidence, *said))
+    shot = placed.screenshot
+    if shot is not None:
+        size = (shot.width, shot.height, shot.page_height, len(shot.png))
+        rows.screenshots.append((visit.id, placed.evidence, *size))
     rows.moved.append(moved_row(_as_placed(placed)))
     rows.homes += [source_row(source, now=visit.at) for source in settled.sources]
     rows.found += [watch_row(found) for found in settled.found]

@@ -95,6 +95,10 @@ _EVIDENCE = (
     "SELECT evidence.*, visits.outcome AS visit_outcome, visits.status AS visit_status "
     "FROM evidence LEFT JOIN visits ON visits.id = evidence.id"
 )
+_SCREENSHOTS = (
+    'SELECT s.*, v.at, v.segment, v."offset", v.length FROM screenshots s JOIN visits v ON v.id = s.visit_id '
+    'WHERE s.evidence_id IN ({marks}) AND v."offset" IS NOT NULL'
+)
 _SHOWN = (
     "EXISTS (SELECT 1 FROM changes WHERE changes.watch_id = visits.watch_id AND changes.after_visit = visits.id "
     "AND changes.state <> 'rejected')"
@@ -382,6 +386,11 @@ class Queries:
             one = views.read_artifact(row)
             found.setdefault(one.evidence, []).append(one)
         return found
+
+    def screenshots(self, evidence: list[EvidenceId]) -> dict[EvidenceId, views.ScreenshotView]:
+        """The pictures of these pieces of evidence; of each the first."""
+        found = map(views.read_screenshot, self._in_parts(_SCREENSHOTS, evidence))
+        return {one.evidence: one for one in sorted(found, key=lambda one: one.visit, reverse=True)}
 
     def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
         query = f"{_EVIDENCE} WHERE evidence.digest = ? ORDER BY evidence.at"

@@ -33,6 +33,7 @@ EVIDENCE_COLUMNS = (
     "id watch_id digest url at content_class content_type size segment offset length stored_by standing same_as "
     "source_id"
 ).split()
+SCREENSHOT_COLUMNS = "visit_id evidence_id width height page_height size".split()
 ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
 VERDICT_COLUMNS = "evidence_id text_key traits vector word score reasons rule at".split()
 MEASURED_COLUMNS = VERDICT_COLUMNS[:4]

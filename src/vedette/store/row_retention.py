@@ -35,6 +35,7 @@ _IN_RECORD = (
     'SELECT e.id FROM visits v JOIN evidence e ON e.segment = v.segment AND e."offset" = v."offset" '
     "WHERE v.segment = ? AND v.seq = ?"
 )
+_NO_PICTURES = "DELETE FROM screenshots WHERE visit_id IN (SELECT id FROM visits WHERE segment = ? AND {})"
 _HEIRS = (
     "SELECT same_as, MIN(id) FROM evidence WHERE same_as IN (SELECT id FROM lost) "
     "AND id NOT IN (SELECT id FROM lost) GROUP BY same_as"
@@ -53,6 +54,7 @@ def save_segments(db: SqlConnection, states: Iterable[Segment]) -> None:
 
 def forget_payloads(db: SqlConnection, segment: str, *, beyond: int) -> int:
     """What lies behind this place of the file is gone: nothing may refer to it.  Gives how many payloads it were."""
+    db.execute(_NO_PICTURES.format('"offset" + length > ?'), (segment, beyond))
     return _forget(db, [row[0] for row in db.execute(f"SELECT id {_LOST}", (segment, beyond))])
 
 
@@ -61,6 +63,7 @@ def forget_records(db: SqlConnection, segment: str, numbers: Iterable[int]) -> i
     lost: list[int] = []
     for number in numbers:
         lost += [row[0] for row in db.execute(_IN_RECORD, (segment, number))]
+        db.execute(_NO_PICTURES.format("seq = ?"), (segment, number))
     return _forget(db, lost)
 
 
@@ -73,7 +76,7 @@ def _forget(db: SqlConnection, lost: list[int]) -> int:
         "UPDATE watches SET etag = NULL, last_modified = NULL WHERE seen_evidence IN (SELECT id FROM lost)"
     )
     heirs = _hand_on(db)
-    for table in ("artifacts", "likenesses", "verdicts"):
+    for table in ("artifacts", "screenshots", "likenesses", "verdicts"):
         db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id FROM lost)")
     db.execute("DELETE FROM evidence WHERE id IN (SELECT id FROM lost)")
     seal(db, {"evidence": [*lost, *heirs]})

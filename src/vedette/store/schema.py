@@ -190,27 +190,6 @@ evidence = Table(
 )
 Index("ix_evidence_same_as", evidence.c.same_as, sqlite_where=evidence.c.same_as.is_not(None))
 
-artifacts = Table(  # text made from evidence; the text itself is a file, and can be made again
-    "artifacts",
-    metadata,
-    Column("evidence_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String, primary_key=True),  # text | ocr
-    Column("reader", String, nullable=False),  # digest of the versions of what made it
-    Column("chars", BigInteger, nullable=False),
-    Column("confidence", Float),  # of the words that OCR read, 0 to 100
-    Column("path", Text, nullable=False),  # under the data folder
-    Column("at", BigInteger, nullable=False),
-)
-
-likenesses = Table(  # evidence of another target that says nearly the same
-    "likenesses",
-    metadata,
-    Column("evidence_id", Id, primary_key=True, autoincrement=False),
-    Column("other_id", BigInteger, nullable=False),
-    Column("share", Float, nullable=False),
-    Column("at", BigInteger, nullable=False),
-)
-
 verdicts = Table(  # what was measured of a text at its look, and what the scout made of it
     "verdicts",
     metadata,

@@ -208,6 +208,10 @@ class Writer:
         """Where the archive has the payloads of these; what expired is not there."""
         return {payload.evidence: payload for _, payload in self._payloads(sql.PAYLOADS_BY_ID, evidence)}
 
+    def screenshots(self, evidence: Sequence[EvidenceId]) -> set[EvidenceId]:
+        """Those of them that have a picture."""
+        return {EvidenceId(row[0]) for row in in_parts(self._db, sql.PICTURED, evidence)}
+
     def _payloads(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[bytes, Payload]]:
         return map(_read_payload, in_parts(self._db, query, keys))
 

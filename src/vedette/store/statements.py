@@ -25,6 +25,7 @@ from vedette.store.row_columns import (
     REFUSAL_COLUMNS,
     ROBOTS_COLUMNS,
     SCHEDULER_COLUMNS,
+    SCREENSHOT_COLUMNS,
     SEGMENT_COLUMNS,
     SOURCE_COLUMNS,
     VISIT_COLUMNS,
@@ -123,6 +124,8 @@ PLANNED_FROM = (
 )
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
+NEW_SCREENSHOT = insert("screenshots", SCREENSHOT_COLUMNS, conflict=NOTHING)
+PICTURED = "SELECT DISTINCT evidence_id FROM screenshots WHERE evidence_id IN ({marks})"
 _WAITS = "SELECT 1 FROM evidence WHERE id = ? AND standing = 'waiting'"
 CONFIRM_EVIDENCE = "UPDATE evidence SET standing = 'content' WHERE id = ? AND standing = 'waiting'"
 NEW_ARTIFACT = insert(

@@ -190,6 +190,22 @@ class ArtifactView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenshotView:
+    """A picture of a piece of evidence, and where its visit lies in the archive."""
+
+    visit: VisitId
+    evidence: EvidenceId
+    at: datetime
+    width: int
+    height: int
+    page_height: int  # more than `height`: only the upper part is in the picture
+    size: int  # bytes
+    segment: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceView:
     id: EvidenceId
     watch: WatchId
@@ -305,6 +321,16 @@ def read_evidence(row: Row) -> EvidenceView:
         same_as=row["same_as"],
         outcome=row["visit_outcome"],
         status=row["visit_status"],
+    )
+
+
+def read_screenshot(row: Row) -> ScreenshotView:
+    names = ("width", "height", "page_height", "size", "segment", "offset", "length")
+    return ScreenshotView(
+        visit=VisitId(row["visit_id"]),
+        evidence=EvidenceId(row["evidence_id"]),
+        at=from_ms(row["at"]),
+        **{name: row[name] for name in names},
     )
 
 

@@ -54,6 +54,7 @@ OPTIONS = (
     "tags",
     "note",
     "requires_headless",
+    "screenshot",
     "selectors",
     "retention",
 )

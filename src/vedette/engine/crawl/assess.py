@@ -103,7 +103,8 @@ class Assessor:
             record = await self._content(record)
         else:
             record = await self._without_content(record)
-        return self._settled(record)
+        shot = record.fetched.screenshot
+        return self._settled(record if shot is None else record.pictured(shot))
 
     def _begun(self, job: Job, reached: Reached) -> LookRecord:
         visit = VisitId(self.ids.next(reached.fetched.at))

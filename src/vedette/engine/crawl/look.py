@@ -64,6 +64,7 @@ class Looker:
     clock: Clock
     settings_of: Callable[[SourceId], FetchSettings]
     needs_browser: Callable[[SourceId], bool] = lambda source: False
+    takes_screenshot: Callable[[SourceId], bool] = lambda source: False
     renderer: Renderer | None = None
     memory: MemoryBudget | None = None  # None: one look at a time, nothing to share
     sessions: dict[SourceId, SessionCookies] = field(default_factory=dict)  # of sources that keep cookies
@@ -110,7 +111,7 @@ class Looker:
         if wait is not None:
             return _shut(fetched.url, wait, self.clock)
         try:
-            return await self._rendered(fetched, self.settings_of(source))
+            return await self._rendered(fetched, self.settings_of(source), source)
         finally:
             self.keeper.give_back((BROWSER,), self.clock.now())
 
@@ -149,14 +150,17 @@ class Looker:
             reached = await walk.go(watch)
             if not _is_page(reached.fetched):
                 return reached
-            return replace(reached, fetched=await self._rendered(reached.fetched, walk.settings))
+            shown = await self._rendered(reached.fetched, walk.settings, watch.source)
+            return replace(reached, fetched=shown)
         finally:
             self.keeper.give_back((BROWSER,), self.clock.now())
 
-    async def _rendered(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
+    async def _rendered(self, fetched: Fetched, settings: FetchSettings, source: SourceId) -> Fetched:
         assert self.renderer is not None  # noqa: S101  whoever has a permit asked for it
         self.keeper.sent((BROWSER,), self.clock.now())
-        return without_secrets(await self.renderer.render(fetched, settings), settings)
+        with_screenshot = self.takes_screenshot(source)
+        shown = await self.renderer.render(fetched, settings, with_screenshot=with_screenshot)
+        return without_secrets(shown, settings)
 
     def _browser_problem(self) -> str:
         return NO_RENDERER if self.renderer is None else self.renderer.problem()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from vedette.contracts.change import Noise
 from vedette.contracts.documents import Artifact
-from vedette.contracts.fetch import Extraction, Fetched
+from vedette.contracts.fetch import Extraction, Fetched, Screenshot
 from vedette.contracts.oddness import PageFigures
 from vedette.contracts.watch import (
     ArchiveEntry,
@@ -121,6 +121,14 @@ class LookRecord(NamedTuple):
         return self.decided(
             "gate", refused.reasons, output=refused.outcome.value, outcome=refused.outcome, detail=detail
         )
+
+    def pictured(self, shot: Screenshot) -> LookRecord:
+        """Tells what became of the screenshot."""
+        if shot.problem:
+            return self.decided("screenshot", (Reason("no_screenshot", note=shot.problem),), output="failed")
+        said = f"{shot.width} x {shot.height} px, {len(shot.png)} bytes"
+        cut = f"; the page is {shot.page_height} px high" if shot.page_height > shot.height else ""
+        return self.decided("screenshot", (Reason("screenshot", note=said + cut),), output="taken")
 
     def shown(self, source: LookSource | None, **facts: Any) -> ShownLook:
         """What is known of the look, as far as its watch is concerned."""
@@ -245,6 +253,7 @@ class LookRecord(NamedTuple):
             payload=fetched.wire if kind in (RecordKind.RESPONSE, RecordKind.IDENTICAL) else b"",
             payload_digest=digest if fetched.wire is fetched.body else None,
             address=fetched.address,
+            screenshot=None if fetched.screenshot is None else _kept_with(fetched.screenshot, kind),
         )
 
     def _standing(self) -> tuple[Standing, EvidenceId | None]:
@@ -273,6 +282,11 @@ class LookRecord(NamedTuple):
 
 _NOT_JUDGED = Judged(changed=None, seen=None, noise=Noise())
 _NOTHING = FoundUrls()
+
+
+def _kept_with(shot: Screenshot, kind: RecordKind) -> Screenshot | None:
+    """Only with a record of what the picture shows."""
+    return shot if shot.png and kind in (RecordKind.RESPONSE, RecordKind.IDENTICAL) else None
 
 
 def _fetch_inputs(job: Job, reached: Reached) -> dict[str, object]:

@@ -88,6 +88,9 @@ class SourceBook:
     def needs_browser(self, source: SourceId) -> bool:
         return self.runtime(source).source.options.requires_headless
 
+    def takes_screenshot(self, source: SourceId) -> bool:
+        return self.runtime(source).source.options.takes_screenshot
+
     def redacts(self, source: SourceId) -> bool:
         """True where personal data is taken out of what its looks read."""
         return self.runtime(source).source.options.redacts

@@ -75,6 +75,7 @@ class WriteSide(Protocol):
     ) -> list[datetime | None]: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
     def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]: ...
+    def screenshots(self, evidence: Sequence[EvidenceId]) -> set[EvidenceId]: ...
     def settle(self, group: Group) -> Segment | None: ...
     def commit(self) -> None: ...
     def heartbeat(self, *, until: datetime) -> None: ...
@@ -412,18 +413,34 @@ class Settler(threading.Thread):
         digest = entry.facts.digest
         evidence, new = settled.visit.evidence, None
         if entry.kind is not RecordKind.RESPONSE or digest is None:
+            entry = self._pictured_once(entry, evidence)
             written = self._archive.append(entry)
         else:
             twins = [twin for twin in known.get(digest, ()) if keeps(twin, settled)]
             if twins:
                 entry = revisit(entry, RecordKind.IDENTICAL, twins[0])
-            written = self._archive.append(entry)
             own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
             evidence = own.evidence if own is not None else EvidenceId(settled.visit.id)
+            entry = self._pictured_once(entry, evidence)
+            written = self._archive.append(entry)
             if own is None:
                 new = with_standing(new_payload(settled, written, twins), settled, kept)
                 known.setdefault(digest, []).append(new)
-        return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
+        return Placed(
+            settlement=settled,
+            kind=entry.kind,
+            written=written,
+            evidence=evidence,
+            payload=new,
+            screenshot=entry.screenshot,
+        )
+
+    def _pictured_once(self, entry: ArchiveEntry, evidence: EvidenceId | None) -> ArchiveEntry:
+        """A state has one picture: that of the first look that took one."""
+        if entry.screenshot is None:
+            return entry
+        is_there = evidence is None or bool(self._store.screenshots([evidence]))
+        return replace(entry, screenshot=None) if is_there else entry
 
     def _keep_house(self) -> None:
         self._patiently(lambda: self._beat(self._clock.now()))

@@ -2,7 +2,7 @@
 
 Names, addresses, intervals, tags, headers, filters and states of its watches are taken.  What it does and we do not is
 named as left out; how long it has been watching a page, and which filters we have nothing for, is kept as a note.
-Texts that another program kept are no evidence of ours: their number and times are told, and they stay in the backup.
+Texts that it kept are taken as what they are: versions that another program saw, no evidence of ours.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from vedette.config.values import is_tag
 from vedette.contracts.errors import InputError
+from vedette.operations.formats.changedetection_history import PastReader, told_versions
 from vedette.operations.formats.filter_words import changedetection_filters
 from vedette.operations.formats.list_entry import (
     Entry,
     Parsed,
+    PastText,
     Said,
     source_keys,
     usable_headers,
@@ -51,9 +54,26 @@ def read_changedetection(data: bytes) -> Parsed:
     titles = {name: str(tag["title"]) for name, tag in tags.items() if "title" in tag}
     for number, (name, watch) in enumerate(whole["watching"].items(), 1):
         said = _with_filters_of_groups(watch if isinstance(watch, Mapping) else {}, tags)
-        past = _past(str(whole.get("history", {}).get(name, "")))
+        past = KeptVersions(
+            _past(str(whole.get("history", {}).get(name, ""))), whole.get("past", {}).get(name, ())
+        )
         _take_watch(parsed, number, said, titles, past)
     return parsed
+
+
+@dataclass(frozen=True, slots=True)
+class KeptVersions:
+    """How long it was watched there, in words, and the versions that could be read."""
+
+    words: str
+    versions: tuple[PastText, ...]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What of it is not taken."""
+        told = int(self.words.partition(" ")[0] or 0)
+        missing = told - len(self.versions)
+        return (f"{missing} of {self.words}",) if missing > 0 else ()
 
 
 def is_changedetection(data: bytes) -> bool:
@@ -69,8 +89,25 @@ def _unpacked(data: bytes) -> dict[str, Any]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             texts = dict(_texts(archive))
+            whole = _whole(texts)
+            whole["past"] = _versions(PastReader(archive, frozenset(archive.namelist())), whole, texts)
+            return whole
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError):
         raise InputError("the archive cannot be read") from None
+
+
+def _versions(reader: PastReader, whole: Said, texts: Mapping[str, bytes]) -> dict[str, tuple[PastText, ...]]:
+    """By watch.  A folder may lie in another one."""
+    places = {_folder(name): name.rpartition("/")[0] for name in texts if "/" in name}
+    found = {}
+    for name, watch in whole["watching"].items():
+        listed = watch.get("history") if isinstance(watch, Mapping) else None
+        told = told_versions(str(whole["history"].get(name, "")), listed)
+        found[name] = reader.versions(places.get(name, name), told)
+    return found
+
+
+def _whole(texts: Mapping[str, bytes]) -> dict[str, Any]:
     listed = next((text for name, text in texts.items() if name.rpartition("/")[2] == BACKUP), None)
     folders = {name: text for name, text in texts.items() if name.rpartition("/")[2] == WATCH}
     if listed is None and not folders:
@@ -137,7 +174,9 @@ def _groups(whole: Said) -> dict[str, Said]:
     return {name: tag for name, tag in tags.items() if isinstance(tag, Mapping)}
 
 
-def _take_watch(parsed: Parsed, number: int, said: Said, titles: Mapping[str, str], past: str) -> None:
+def _take_watch(
+    parsed: Parsed, number: int, said: Said, titles: Mapping[str, str], past: KeptVersions
+) -> None:
     url, method = said.get("url"), str(said.get("method") or "GET")
     if not isinstance(url, str) or not url:
         parsed.bad(number, said.get("title") or "", "there is no url")
@@ -161,8 +200,8 @@ def _take_watch(parsed: Parsed, number: int, said: Said, titles: Mapping[str, st
     if said.get("paused") is True:
         keys["active"] = False
     left_out = (*unread, *unusable, *unfiltered, *(name for name in _NOT_OURS if said.get(name)))
-    entry = Entry.of_page(number, keys, (*left_out, *([past] if past else ())))
-    note = _note(unfiltered, past)
+    entry = replace(Entry.of_page(number, keys, (*left_out, *past.left_out)), past=past.versions)
+    note = _note(unfiltered, past.words)
     parsed.entries.append(entry.with_default("note", note) if note else entry)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from vedette.config.credentials import SECRET_HEADERS
@@ -16,6 +17,14 @@ Said = Mapping[str, Any]  # what a file says of one page
 
 
 @dataclass(frozen=True, slots=True)
+class PastText:
+    """What a page said at a time, as another program kept it."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """What one line asks for: keys as in `sources:` of vedette.yaml."""
 
@@ -23,6 +32,7 @@ class Entry:
     keys: Mapping[str, Any]
     left_out: tuple[str, ...] = ()  # what it said that we do not carry over
     defaults: Mapping[str, Any] = field(default_factory=dict)  # of a source that is not known yet
+    past: tuple[PastText, ...] = ()  # versions that the other program kept, oldest first
 
     @classmethod
     def of_page(cls, line: int, keys: Mapping[str, Any], left_out: tuple[str, ...] = ()) -> Entry:

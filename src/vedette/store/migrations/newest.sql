@@ -271,6 +271,16 @@ CREATE TABLE hunts (
 	CONSTRAINT pk_hunts PRIMARY KEY (id)
 )
 ;;
+CREATE TABLE imported_texts (
+	watch_id BIGINT NOT NULL, 
+	at BIGINT NOT NULL, 
+	origin VARCHAR NOT NULL, 
+	imported_at BIGINT NOT NULL, 
+	chars BIGINT NOT NULL, 
+	text BLOB NOT NULL, 
+	CONSTRAINT pk_imported_texts PRIMARY KEY (watch_id, at)
+)
+;;
 CREATE TABLE jobs (
 	number INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	queue VARCHAR NOT NULL, 
@@ -590,6 +600,16 @@ CREATE TABLE scheduler (
 	CONSTRAINT pk_scheduler PRIMARY KEY (id)
 )
 ;;
+CREATE TABLE screenshots (
+	visit_id INTEGER NOT NULL, 
+	evidence_id BIGINT NOT NULL, 
+	width INTEGER NOT NULL, 
+	height INTEGER NOT NULL, 
+	page_height INTEGER NOT NULL, 
+	size BIGINT NOT NULL, 
+	CONSTRAINT pk_screenshots PRIMARY KEY (visit_id)
+)
+;;
 CREATE TABLE seals (
 	number INTEGER NOT NULL, 
 	kind VARCHAR NOT NULL, 
@@ -771,6 +791,8 @@ CREATE INDEX ix_prospects_chosen_at ON prospects (chosen_at)
 CREATE INDEX ix_prospects_place ON prospects (place)
 ;;
 CREATE INDEX ix_prospects_pull ON prospects (pull)
+;;
+CREATE INDEX ix_screenshots_evidence_id ON screenshots (evidence_id)
 ;;
 CREATE INDEX ix_verdicts_text_key ON verdicts (text_key)
 ;;

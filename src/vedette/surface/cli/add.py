@@ -57,6 +57,10 @@ OFF = ("off", "none")  # take an interval back
 ADD_EXAMPLE = """vedette add https://example.org/rules --risk critical
 vedette add https://example.org/feed.xml --lister feed --name "Example news"
 vedette add https://example.org/item --filter 'css: .price' --filter 'below: 90'"""
+HeadlessOption = Annotated[bool, typer.Option("--headless", help="The page needs a browser.")]
+ScreenshotOption = Annotated[
+    bool, typer.Option("--screenshot", help="Look with a browser, and keep a picture of each new state.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -98,7 +102,8 @@ def add(
     exclude: ExcludeOption = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
-    headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
+    headless: HeadlessOption = False,
+    screenshot: ScreenshotOption = False,
     header: HeaderOption = None,
     cookie: CookieOption = None,
     basic_auth: BasicAuthOption = None,
@@ -131,7 +136,8 @@ def add(
         "exclude": exclude,
         "max_depth": max_depth,
         "max_urls": max_urls,
-        "requires_headless": headless,
+        "requires_headless": headless or screenshot,
+        "screenshot": screenshot,
         "tags": tag,
     }
     login = fetch_words(cookie, basic_auth, post, proxy) | ({"keep_cookies": True} if keep_cookies else {})
@@ -142,9 +148,7 @@ def add(
     if session.given.as_json:
         session.out.document(source_added_json(done))
     else:
-        _say_added(session, done)
-        if None in given.values() and done.interval is None:
-            session.out.done("no interval is asked for: it is looked at as the policy says")
+        _say_added(session, done, is_taken_back=None in given.values())
 
 
 def _given(keys: dict[str, Any]) -> dict[str, Any]:
@@ -159,7 +163,7 @@ def _is_off(key: str, value: Any) -> bool:
     return key in ("every", "scrape_frequency") and value.lower() in OFF
 
 
-def _say_added(session: Session, done: SourceAdded) -> None:
+def _say_added(session: Session, done: SourceAdded, *, is_taken_back: bool) -> None:
     source = done.source
     words = "watching" if done.is_new else "already watched, options updated:"
     session.out.done(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
@@ -172,3 +176,5 @@ def _say_added(session: Session, done: SourceAdded) -> None:
         session.out.note(f"it is due now; `vedette look {source.url}` looks at it and tells what it saw")
     for warning in done.warnings:
         session.out.note(warning)
+    if is_taken_back and done.interval is None:
+        session.out.done("no interval is asked for: it is looked at as the policy says")

@@ -28,6 +28,7 @@ HOMES = {
     "verify": "evidence_files",
     "show": "",
     "cat": "evidence_files",
+    "screenshot": "evidence_files",
     "export": "evidence_files",
     "heads": "",
     "set-aside": "evidence_files",

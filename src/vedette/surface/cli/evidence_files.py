@@ -1,4 +1,4 @@
-"""The verbs of `evidence` that read its files: verify, set-aside, cat, export."""
+"""The verbs of `evidence` that read its files: verify, set-aside, cat, screenshot, export."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from vedette.operations.evidence import (
     text_of,
 )
 from vedette.operations.maintenance import report_json, set_aside_damaged, stamp_evidence, verify_evidence
+from vedette.operations.screenshots import find_screenshot, screenshot_json, screenshot_png
 from vedette.report.plain import count, moment
 from vedette.surface.cli.evidence import WhatArgument
 from vedette.surface.cli.exit_codes import Exit
@@ -36,6 +37,7 @@ def register(app: typer.Typer) -> None:
     verb(app, "stamp", example="vedette evidence stamp")(stamp)
     verb(app, "set-aside", example="vedette evidence set-aside\nvedette evidence verify")(set_aside)
     verb(app, "cat", example=CAT)(cat)
+    verb(app, "screenshot", example=SCREENSHOT)(screenshot)
     verb(app, "export", example=EXPORT)(export)
 
 
@@ -141,6 +143,10 @@ CAT = (
     "vedette evidence cat https://example.org/rules --text\n"
     "vedette evidence cat https://example.org/rules --at 2026-11-15 > rules.html"
 )
+SCREENSHOT = (
+    "vedette evidence screenshot https://example.org/rules > rules.png\n"
+    "vedette evidence screenshot https://example.org/rules --at 2026-11-15 > before.png"
+)
 EXPORT = (
     "vedette evidence export https://example.org/rules --to rules.warc.gz\n"
     "vedette evidence export --change 12 --to change-12.wacz\n"
@@ -181,6 +187,27 @@ def cat(
         sys.stdout.flush()
         sys.stdout.buffer.write(body_of(loaded, one))
         sys.stdout.buffer.flush()
+
+
+def screenshot(
+    session: Session,
+    what: WhatArgument,
+    at: Annotated[str | None, typer.Option("--at", help="As it was then: 24h (ago), 2026-11-15, ...")] = None,
+) -> None:
+    """The picture of a page as the browser showed it (PNG), of a source with `screenshot: true`.
+
+    With --json: its size and where it lies, without the picture.
+    """
+    when = a_moment(at, "--at", session.now())
+    if session.given.as_json:
+        session.out.document(screenshot_json(*find_screenshot(session.installation, what, at=when)))
+        return
+    if sys.stdout.isatty():
+        raise InputError("a terminal shows no picture; write it into a file: `> page.png`")
+    png = screenshot_png(session.installation, what, at=when)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(png)
+    sys.stdout.buffer.flush()
 
 
 def export(

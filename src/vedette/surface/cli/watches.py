@@ -9,6 +9,7 @@ import typer
 
 from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
+from vedette.operations.imported_history import imported_json, imported_versions
 from vedette.operations.list_pages import watch_page
 from vedette.operations.watches import history_of, watched_host, watches_json
 from vedette.report.plain import moment, plain
@@ -80,15 +81,23 @@ def history(
     url: Annotated[str, typer.Argument(metavar="URL")],
     limit: LimitOption = 50,
 ) -> None:
-    """Every look at a URL, newest first."""
+    """Every look at a URL, newest first.
+
+    Behind the looks stand the versions that were imported from another program; they are no evidence.
+    """
     found = history_of(session.installation, url, limit)
+    imported = imported_versions(session.installation, url)
     if session.given.as_json:
-        session.out.document(
-            {"url": found.watch.url, "visits": [visit_json(visit, found.changes) for visit in found.visits]}
-        )
+        visits = [visit_json(visit, found.changes) for visit in found.visits]
+        past = {"imported": [imported_json(one) for one in imported]} if imported else {}
+        session.out.document({"url": found.watch.url, "visits": visits, **past})
         return
     heads = ("AT", "OUTCOME", "STATUS", "SECONDS", "CHANGED", "CHARS", "DIGEST", "DETAIL")
-    rows = (_visit_cells(visit, found.changes.get(visit.id, (0, None))[1]) for visit in found.visits)
+    rows = [_visit_cells(visit, found.changes.get(visit.id, (0, None))[1]) for visit in found.visits]
+    rows += [
+        (moment(one.at), "imported", "", "", "", str(one.chars), "", f"from {one.origin}; no evidence")
+        for one in imported
+    ]
     least = ("SECONDS", "CHARS", "STATUS")
     session.out.table(heads, rows, empty=f"{found.watch.url} was never looked at", least=least)
 

@@ -25,6 +25,7 @@ from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import MOST, change_page, lane_page, source_page, watch_page
 from vedette.operations.overview import has_watches, overview, overview_json, politeness, receipt_json
 from vedette.operations.panel_batches import batch_status
+from vedette.operations.screenshots import screenshot_png
 from vedette.operations.shown_config import settings
 from vedette.operations.sources import list_sources, source_json
 from vedette.operations.watches import history_of, watches_json
@@ -48,6 +49,7 @@ Cursor = Annotated[str | None, Query(max_length=12_000, description="`next` of t
 Entry = dict[str, Any]
 FOLLOWERS = 32  # of the event stream
 FIRST_FIGURES_S = 20.0  # that a call waits for figures which are being worked out; a request has 30
+PICTURE_HEADERS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
 BEAT_S = 15.0  # a comment that keeps proxies from closing a quiet stream
 
 
@@ -168,6 +170,17 @@ async def get_raw(request: Request, web: WebDep, what: str) -> Response:
     body = await web.ask(_raw, what)
     headers = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox; default-src 'none'"}
     return Response(body, media_type="application/octet-stream", headers=headers)
+
+
+@router.get(
+    "/evidence/{what}/screenshot",
+    response_class=Response,
+    responses={200: {"content": {"image/png": {"schema": {"type": "string"}}}}},
+    tags=["evidence"],
+)
+async def get_screenshot(request: Request, web: WebDep, what: str) -> Response:
+    """A picture (PNG) of the page as the browser showed it, of a source with `screenshot: true`."""
+    return Response(await web.ask(screenshot_png, what), media_type="image/png", headers=PICTURE_HEADERS)
 
 
 @router.get("/evidence/{what}/text", response_model=Entry, tags=["evidence"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -22,11 +23,13 @@ from vedette.operations.evidence_list import archive_heads, list_evidence
 from vedette.operations.explain import explain
 from vedette.operations.health import list_alerts, source_health
 from vedette.operations.host_receipts import host_receipt
+from vedette.operations.imported_history import imported_diff, imported_versions
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, lane_page, source_page, watch_page
 from vedette.operations.overview import has_watches, overview, politeness
 from vedette.operations.panel_batches import panel_page
+from vedette.operations.screenshots import screenshot_png, screenshots
 from vedette.operations.shown_config import settings
 from vedette.operations.sources import groups, last_error, list_sources, remedy
 from vedette.operations.why_not import why_not
@@ -110,6 +113,8 @@ async def get_change(request: Request, web: WebDep, number: int, view: str = "si
         "lines": lines,
         "source": await web.ask(_source_of, one.view.source),
     }
+    states = (one.view.change.before_evidence, one.view.change.after_evidence)
+    values["shots"] = await web.ask(screenshots, states)
     return page(request, "change.html", **values, because=because(one.view.change))
 
 
@@ -147,6 +152,7 @@ async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
         one=said,
         answers=answers.answers,
         kept=kept,
+        imported=await web.ask(imported_versions, said.watch.url),
         lines=explanation_lines(said, now),
         noise=noise_lines(said.watch.noise),
         lane=None if said.lane is None else lane_words(said.lane, now),
@@ -155,6 +161,14 @@ async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
         meaning=MEANING,
         changed_words=changed_words,
     )
+
+
+@router.get("/watch/imported")
+async def get_imported(request: Request, web: WebDep, url: Url, at: datetime) -> Response:
+    """A version that another program kept, and what differs from the one before it."""
+    moment = at if at.tzinfo else at.replace(tzinfo=UTC)
+    found = await web.ask(imported_diff, url, moment)
+    return page(request, "imported.html", found=found, rows=side_by_side(found.ops))
 
 
 @router.get("/sources")
@@ -224,7 +238,15 @@ async def get_piece(request: Request, web: WebDep, what: str) -> Response:
         text = await web.ask(lambda installation: text_of(installation.loaded, one.view))
     except (StoreError, VedetteError) as error:
         problem = str(error)
-    return page(request, "piece.html", one=one.view, act=one.act, text=text, problem=problem)
+    values: dict[str, Any] = {"act": one.act, "text": text, "problem": problem, "shot": one.screenshot}
+    return page(request, "piece.html", one=one.view, **values)
+
+
+@router.get("/evidence/{what}/screenshot.png")
+async def get_screenshot(request: Request, web: WebDep, what: str) -> Response:
+    """The picture that the browser took of this state."""
+    png = await web.ask(screenshot_png, what)
+    return Response(png, media_type="image/png", headers=RAW_HEADERS)
 
 
 @router.get("/evidence/{what}/raw")

@@ -29,6 +29,8 @@ T = TypeVar("T")
 THREADS = 4  # the engine has those of the event loop to itself
 FRESH = timedelta(seconds=5)  # of real time, for figures that cost much,
 SHARE = 20  # and so many times as long as they took: they are never worked out for more of the time
+LONG_AGO_S = 60.0  # nobody asked for so long: who asks now is shown what holds now,
+PATIENCE_S = 0.3  # where that is there in time
 LASTING = frozenset(("freshness",))  # figures that no single request changes
 TRUST_S = 2.0  # that a token or a session is remembered: a revoked one is let in no longer
 
@@ -61,7 +63,9 @@ class Web:
             return await self._renewed(name, call)
         if self._is_old(kept):
             self._renew(name, call)
-        return cast(T, kept[2])
+            if asyncio.get_running_loop().time() - kept[0] >= LONG_AGO_S:
+                await asyncio.wait([self._renewals[name]], timeout=PATIENCE_S)
+        return cast(T, self._kept.get(name, kept)[2])
 
     def at_hand(self, name: str, call: Callable[[Installation], T]) -> T | None:
         """The same without waiting for the first answer; None: it is being worked out."""

@@ -53,7 +53,7 @@
     const series = [{ label: "at", value: (plot, at) => (at == null ? "–" : new Date(at * 1000).toISOString().slice(0, 16).replace("T", " ") + "Z") }, ...told.series.map((one, n) => ({ label: one.label, stroke: strokes[n], width: 2, scale: "y" + n, points: { show: told.x.length < 40, size: 5 } }))];
     const days = told.x[told.x.length - 1] - told.x[0] > 3 * 86400;
     const two = (number) => String(number).padStart(2, "0");
-    const clock = (at) => { const d = new Date(at * 1000); return days ? two(d.getDate()) + "." + two(d.getMonth() + 1) + "." : two(d.getHours()) + ":" + two(d.getMinutes()); };
+    const clock = (at) => { const d = new Date(at * 1000); return days ? two(d.getUTCDate()) + "." + two(d.getUTCMonth() + 1) + "." : two(d.getUTCHours()) + ":" + two(d.getUTCMinutes()); };
     const axes = [{ ...axis, values: (plot, ticks) => ticks.map(clock) }, ...told.series.map((one, n) => ({ ...axis, scale: "y" + n, side: n ? 1 : 3, size: 48, grid: { ...axis.grid, show: !n } }))];
     const plot = new uPlot({ width: figure.clientWidth, height: 180, series, axes, cursor: { y: false } }, [told.x, ...told.series.map((one) => one.y)], box);
     addEventListener("resize", () => plot.setSize({ width: figure.clientWidth, height: 180 }));
