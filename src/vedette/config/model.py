@@ -21,6 +21,8 @@ from vedette.config.problems import Place, tell_problems
 from vedette.config.sections import (
     VARIABLES,
     CronConfig,
+    EvidenceConfig,
+    ExtractConfig,
     FetchConfig,
     HealthConfig,
     HuntConfig,
@@ -39,7 +41,6 @@ from vedette.config.sections import (
 )
 from vedette.config.values import (
     AMAZON,
-    BUCKET,
     MAIN,
     REDIS,
     STORE,
@@ -146,25 +147,6 @@ class ClassifyConfig(Section):
 class DiscoverConfig(Section):
     blocked_words: tuple[str, ...] = ("heartbeat", "test", "synthetic", "debug")  # spec 001/9.3
     auto_sources: bool = False  # spec 001/6.2
-
-
-class ExtractConfig(Section):
-    scope: Literal["main", "all"] = "main"
-    worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
-    render: Literal["auto", "asked"] = "auto"  # auto: pages that only scripts fill are shown in a browser
-    ocr_languages: str = Field(default="eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
-
-
-class EvidenceConfig(Section):
-    retention: dict[str, Duration | None] = Field(default={"standard": None, "short": timedelta(days=30)})
-    time_stamps: str | None = None
-    time_stamps_every: Duration = timedelta(days=1)
-    time_stamps_ca: str | None = None  # a path
-    segment_limit: Size = 1024**3
-    storage: str = Field(default="", pattern=BUCKET)  # s3://bucket/prefix; empty: the data folder
-    endpoint: str = Field(default="", pattern=r"^(https?://\S+)?$")  # of an S3-compatible store
-    region: str = ""
-    ledger: Duration | None = None
 
 
 class ScreenRowConfig(Section):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from vedette.config.values import (
+    BUCKET,
     MOST_BYTES,
     MOST_LOOKS,
     CurrencyCode,
@@ -175,6 +176,25 @@ class LogConfig(Section):
     format: Literal["auto", "json", "human"] = "auto"
     level: Literal["debug", "info", "warn", "error"] = "info"
     traces: str | None = Field(default=None, pattern=r"^https?://[^\s@]+$")  # a receiver of OTLP over HTTP
+
+
+class ExtractConfig(Section):
+    scope: Literal["main", "all"] = "main"
+    worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
+    render: Literal["auto", "asked"] = "auto"  # auto: pages that only scripts fill are shown in a browser
+    ocr_languages: str = Field(default="eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
+
+
+class EvidenceConfig(Section):
+    retention: dict[str, Duration | None] = Field(default={"standard": None, "short": timedelta(days=30)})
+    time_stamps: str | None = None
+    time_stamps_every: Duration = timedelta(days=1)
+    time_stamps_ca: str | None = None  # a path
+    segment_limit: Size = 1024**3
+    storage: str = Field(default="", pattern=BUCKET)  # s3://bucket/prefix; empty: the data folder
+    endpoint: str = Field(default="", pattern=r"^(https?://\S+)?$")  # of an S3-compatible store
+    region: str = ""
+    ledger: Duration | None = None
 
 
 class TorConfig(Section):
