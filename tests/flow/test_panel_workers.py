@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import random
 import signal
-import time
 from pathlib import Path
 
 import pytest
+from machine import patient
 from panel_town import THREE, town
 from panel_workers_kit import PROMPTS, PanelTeam, drill
 from redis_kit import own_redis
@@ -16,6 +16,7 @@ from redis_kit import own_redis
 from vedette.contracts.sql_connection import PostgresAddress
 
 
+@pytest.mark.slow
 def test_three_workers_answer_every_cell_once_though_they_are_killed_and_stopped(
     tmp_path: Path, postgres_store: PostgresAddress
 ):
@@ -34,6 +35,7 @@ def test_three_workers_answer_every_cell_once_though_they_are_killed_and_stopped
     assert told["spent"] == pytest.approx(told["cost"]) == pytest.approx(told["metered"])
 
 
+@pytest.mark.slow
 def test_the_ceiling_holds_over_all_workers_and_with_it_the_batch_ends(
     tmp_path: Path, postgres_store: PostgresAddress
 ):
@@ -56,6 +58,7 @@ def test_the_ceiling_holds_over_all_workers_and_with_it_the_batch_ends(
     assert 0.8 * 0.05 < spent <= 0.05
 
 
+@pytest.mark.slow
 def test_workers_obey_the_kill_switch_drain_at_a_word_and_say_what_they_do(
     tmp_path: Path, postgres_store: PostgresAddress
 ):
@@ -74,10 +77,8 @@ def test_workers_obey_the_kill_switch_drain_at_a_word_and_say_what_they_do(
         assert len(visitors) == 2
         assert redis.words("cb:*"), "what providers do is told under the keys of 003"
         first.send_signal(signal.SIGTERM)
-        began = time.monotonic()
-        assert first.wait(30) == 0
+        assert first.wait(patient(30)) == 0
         team.alive.remove(first)
-        assert time.monotonic() - began < 30
         assert team.rows("SELECT COUNT(*) FROM panel_visits WHERE worker <> ''")[0][0] <= 3
         team.until(lambda: team.rows("SELECT DISTINCT worker FROM panel_visits WHERE worker <> ''") != [])
         assert team.verb("kill")[0] == 0
@@ -87,7 +88,7 @@ def test_workers_obey_the_kill_switch_drain_at_a_word_and_say_what_they_do(
         assert status == "killed"
         assert settled == team.settled() == seen, "what was under way has its row"
         second.send_signal(signal.SIGTERM)
-        assert second.wait(30) == 0
+        assert second.wait(patient(30)) == 0
         roles = team.rows("SELECT roles, state, figures FROM workers")
     assert [row[:2] for row in roles] == [("panel", "ended")] * 2
     assert sum(json.loads(row[2])["calls"] for row in roles) == seen
