@@ -149,7 +149,7 @@ def test_workers_say_what_they_do_and_the_silent_are_known(postgres_store: Postg
         states = {one.id: one.state for one in workers_of(db)}
         assert states == {"w1": "running", "w2": "silent", "s": "running"}
         assert alive(db)[Role.CRAWL] == 1
-        assert {one.role for one in loads(db)} == {Role.CRAWL, Role.STAGES, Role.SCHEDULER}
+        assert {one.role for one in loads(db)} == {Role.CRAWL, Role.STAGES, Role.SCHEDULER, Role.PANEL}
 
 
 def test_sums_that_several_workers_add_to_lose_nothing():

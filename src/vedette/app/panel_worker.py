@@ -237,6 +237,7 @@ class PanelDuty:
                 lane=self._panel.lane,
                 board=board,
                 latencies=opened.latencies,
+                is_allotted=True,
                 is_ours=lambda: self._since() < one.until,
                 on_note=self._noted,
                 wall=clock.wall,

@@ -216,7 +216,8 @@ class PanelEngine:
         answer = money.ask(self._budget, now, most)
         if isinstance(answer, Wait):
             lane.stream.put_back(cell)
-            if not self._dispatcher.under_way and not self.writer.unwritten:
+            may_get_more = self.parts.is_allotted and self.writer.unwritten  # with what is written
+            if not self._dispatcher.under_way and not may_get_more:
                 self.stop("budget_spent")
             return answer
         self._budget = money.reserve(self._budget, now, most)

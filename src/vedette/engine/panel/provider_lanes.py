@@ -93,6 +93,7 @@ class PanelParts:
     lane: LanePolicy = PROVIDER_LANE
     board: Board | None = None  # what other runs that use the same keys share with this one
     latencies: Mapping[str, Latencies] = field(default_factory=dict)  # of earlier runs of the batch, by model
+    is_allotted: bool = False  # dollars come in parts, with what is written
     is_ours: Callable[[], bool] = lambda: True  # False: another worker may ask these providers by now
     on_asked: Callable[[CellNumber], None] = lambda cell: None  # its question is on the line
     on_note: Callable[[PanelNote], None] = lambda note: None  # a decision of the run, as it is made
