@@ -1,10 +1,11 @@
 """Scans of static pages and freshness of CRITICAL ones on the Croatian twin, as the twin counts them.
 
     python bench/twin.py --days 60 --policy seed-ewma
-    python bench/twin.py --days 14 --seed 3          # the same line in every run, however busy the machine is
+    python bench/twin.py --days 14 60 --seed 3       # the same lines in every run, however busy the machine is
 
 Days of the twin on the jumping clock.  Fixed polling is counted, not run: each page once in four hours (000, 8).
-Static pages are those whose truth did not change in that time.  One line of JSON at the end.
+Static pages are those whose truth did not change in that time.  After each number of days the run ends, a line of
+JSON is printed, and the next run goes on with the same store.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import json
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import AsyncIterator
 from contextlib import redirect_stdout
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,7 +41,7 @@ Place = tuple[int, int]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--days", type=float, default=60.0)
+    parser.add_argument("--days", type=float, nargs="+", default=[60.0])
     parser.add_argument("--policy", default=None, help="of `schedule.policy`; not given: the default")
     parser.add_argument("--pages", type=int, default=24)
     parser.add_argument("--children", type=int, default=240, help="child sitemaps of the gazette")
@@ -47,27 +49,36 @@ def main() -> int:
     options = parser.parse_args()
     world = croatia_world(seed=options.seed, pages=options.pages, children=options.children)
     with tempfile.TemporaryDirectory() as folder:
-        web, by, said = asyncio.run(_run(world, options, Path(folder)))
-    found = judged(world, web, options.days)
-    said = against(said, found["seen_within_4h"])
-    print(json.dumps({"policy": by, "seed": options.seed, "days": options.days, **found, "told": said}))
+        asyncio.run(_run(world, options, Path(folder)))
     return 0
 
 
-async def _run(
-    world: World, options: argparse.Namespace, data: Path
-) -> tuple[LivingWeb, str, dict[str, Any]]:
+async def _run(world: World, options: argparse.Namespace, data: Path) -> None:
     clock = JumpingClock(datetime.fromtimestamp(world.epoch, UTC))
     async with LivingWeb(
         world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp()
     ) as web:
         loaded = _loaded(web, options.policy, data)
-        ended = await run_async(
-            loaded, RunRequest(seconds=options.days * DAY, takes_orders=False), on_event=_ignore, clock=clock
-        )
+        async for days in legs(loaded, clock, options.days):
+            found = judged(world, web, days)
+            said = against(told(data, clock), found["seen_within_4h"])
+            by = loaded.config.schedule.policy
+            print(
+                json.dumps({"policy": by, "seed": options.seed, "days": days, **found, "told": said}),
+                flush=True,
+            )
+
+
+async def legs(loaded: Loaded, clock: JumpingClock, days: list[float]) -> AsyncIterator[float]:
+    """One run after the other over the same store: each ends after so many days from the start."""
+    start = clock.now()
+    for end in sorted(days):
+        left = start + timedelta(days=end) - clock.now()
+        request = RunRequest(seconds=left.total_seconds(), takes_orders=False)
+        ended = await run_async(loaded, request, on_event=_ignore, clock=clock)
         if ended.error is not None:
             raise SystemExit(f"the run ended early: {ended.error}")
-        return web, loaded.config.schedule.policy, told(data, clock)
+        yield end
 
 
 def judged(world: World, web: LivingWeb, days: float) -> dict[str, Any]:
