@@ -19,7 +19,7 @@ from vedette.operations.freshness_apart import FreshnessProcess
 from vedette.operations.list_pages import change_page, row_page, watch_page
 from vedette.store.promise_rows import receipts, time_slices
 from vedette.store.views import ChangeFilter, WatchFilter
-from vedette.surface.http.web_context import Web
+from vedette.surface.http.web_context import LONG_AGO_S, Web
 
 READ_WHOLE = {"SCAN visits", "SCAN v", "SCAN changes", "SCAN ledger"}  # what no list may do
 
@@ -110,13 +110,22 @@ async def test_a_figure_is_given_as_it_was_while_it_is_worked_out_anew(tmp_path:
         assert web.at_hand("figure", call) is None
         assert await web.remembered("figure", call) == 1
         assert await web.remembered("figure", call) == 1  # not old yet
-        web._kept["figure"] = (-1e9, 0.0, 1)
+        web._kept["figure"] = (asyncio.get_running_loop().time() - LONG_AGO_S / 2, 0.0, 1)
         assert await web.remembered("figure", call) == 1  # old: given at once
         while web._renewals:
             await asyncio.sleep(0)
         assert await web.remembered("figure", call) == 2
         web.forget()  # something was changed here
         assert await web.remembered("figure", call) == 3
+    finally:
+        web.close()
+
+
+async def test_a_figure_of_long_ago_is_worked_out_anew_before_it_is_given(tmp_path: Path):
+    web = Web(an_installation(tmp_path), ServiceState(no_metrics, lambda: True), patience_s=60)
+    try:
+        web._kept["figure"] = (asyncio.get_running_loop().time() - 2 * LONG_AGO_S, 0.0, 1)
+        assert await web.remembered("figure", lambda installation: 2) == 2
     finally:
         web.close()
 

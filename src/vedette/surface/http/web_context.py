@@ -42,6 +42,7 @@ class Web:
     installation: Installation
     state: ServiceState
     static_token: str | None = None
+    patience_s: float = PATIENCE_S
     gate: Gate | None = None
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "vedette-http"))
     figures: FreshnessProcess = field(default_factory=FreshnessProcess)
@@ -64,7 +65,7 @@ class Web:
         if self._is_old(kept):
             self._renew(name, call)
             if asyncio.get_running_loop().time() - kept[0] >= LONG_AGO_S:
-                await asyncio.wait([self._renewals[name]], timeout=PATIENCE_S)
+                await asyncio.wait([self._renewals[name]], timeout=self.patience_s)
         return cast(T, self._kept.get(name, kept)[2])
 
     def at_hand(self, name: str, call: Callable[[Installation], T]) -> T | None:
