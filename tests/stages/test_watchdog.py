@@ -147,6 +147,23 @@ def test_health_has_the_fields_of_the_document(cli: Cli, stock: Stock):
     assert "no engine is running on this store; `vedette run` looks at what is due" in cli("health").err
 
 
+def test_what_nobody_looked_at_is_one_line_and_not_a_trouble_of_each_source(stock: Stock):
+    urls = [f"https://host{n}.example/" for n in range(2)]
+    for n, url in enumerate(urls):
+        stock.source(url, name=f"s{n}")
+        stock.visit(url, at=NOW)
+    said = Cli(stock.data, clock=FixedClock(NOW + 50 * HOUR))("health")
+    assert (
+        "4 sources not looked at for longer than a day, and well when they were, the last time 2 d 2 h"
+        in said.out
+    )
+    assert "rules" not in said.out
+    stock.visit(urls[1], outcome=Outcome.GONE, at=NOW + HOUR)
+    told = Cli(stock.data, clock=FixedClock(NOW + 50 * HOUR))("health").out
+    assert "s1" in told
+    assert "rules" in told, "three are few enough to be named"
+
+
 def test_health_raises_alerts_only_when_it_is_told_to(cli: Cli, stock: Stock):
     stock.group(lanes=((HOST, CLOSED),))
     cli("health")

@@ -7,7 +7,7 @@ finding of its own.  While the host is in trouble its sources say nothing: their
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -70,6 +70,15 @@ def is_healthy(health: SourceHealth) -> bool:
     in_trouble = health.is_sla_breached or health.has_consecutive_errors or health.is_breaker_open
     in_doubt = health.is_unseen or health.capped or health.warning or health.pages_lost is not None
     return not (in_trouble or in_doubt)
+
+
+def is_only_late(health: SourceHealth) -> bool:
+    """Its last look was well; nobody has looked since."""
+    return (
+        health.is_sla_breached
+        and not health.last_error
+        and is_healthy(replace(health, is_sla_breached=False))
+    )
 
 
 def _warning(facts: HealthFacts) -> str:

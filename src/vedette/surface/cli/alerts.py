@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from vedette.contracts.alerts import Alert, SourceHealth
-from vedette.core.health.source_health import is_healthy
+from vedette.core.health.source_health import is_healthy, is_only_late
 from vedette.operations.health import (
     HealthReport,
     acknowledge_alert,
@@ -21,7 +23,7 @@ from vedette.operations.health import (
     waiting_json,
 )
 from vedette.report.health import alert_json, alert_state, alert_text, trouble, what_to_do
-from vedette.report.plain import ago, moment
+from vedette.report.plain import ago, count, moment
 from vedette.store.outbox import WaitingNotice
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.output import Cell
@@ -30,6 +32,7 @@ from vedette.surface.cli.verb import LimitOption, group, verb
 from vedette.surface.cli.watch_table import note_not_taken_in
 
 NumberArgument = Annotated[int, typer.Argument(metavar="ALERT", help="As `vedette alerts list` shows it.")]
+FEW = 3  # sources that are late because nobody looks: more are summed up
 HOMES = {
     "list": "",
     "show": "",
@@ -121,8 +124,8 @@ def alerts_outbox(
 def _waiting_cells(one: WaitingNotice) -> tuple[Cell, ...]:
     state: Cell = ("bad", one.state) if one.state == "parked" else one.state
     due = moment(one.message.due_at)
-    count = str(one.message.attempts)
-    return (state, one.message.channel, due, count, one.message.notice.title, one.error)
+    attempts = str(one.message.attempts)
+    return (state, one.message.channel, due, attempts, one.message.notice.title, one.error)
 
 
 def _print_alert(session: Session, found: Alert) -> None:
@@ -159,6 +162,10 @@ def health(
 
 def _print_health(session: Session, found: HealthReport) -> None:
     now = session.now()
+    late = () if found.has_engine else tuple(filter(is_only_late, found.sources))
+    summed_up = late if len(late) > FEW else ()
+    if summed_up:
+        session.out.say(_late_words(summed_up, now))
     rows = (
         (
             (_style(one), trouble(one)),
@@ -169,9 +176,11 @@ def _print_health(session: Session, found: HealthReport) -> None:
             one.last_error,
         )
         for one in found.sources
+        if one not in summed_up
     )
     heads = ("HEALTH", "SOURCE", "HOST", "TIER", "LAST SUCCESS", "LAST ERROR")
-    session.out.table(heads, rows, empty="no active sources; `vedette add URL` makes one")
+    if len(summed_up) < len(found.sources) or not found.sources:
+        session.out.table(heads, rows, empty="no active sources; `vedette add URL` makes one")
     note_not_taken_in(session)
     for one in found.sources:
         if not is_healthy(one) and what_to_do(one):
@@ -181,6 +190,13 @@ def _print_health(session: Session, found: HealthReport) -> None:
     if found.clock.is_any:
         words = ahead_words(found.clock)
         session.out.note(f"{words}; `vedette doctor --heal` mends it, and so does the next run")
+
+
+def _late_words(late: Sequence[SourceHealth], now: datetime) -> str:
+    """What nobody looks at is no trouble of each source."""
+    last = max((one.last_success_at for one in late if one.last_success_at is not None), default=None)
+    since = "" if last is None else f", the last time {ago(last, now)}"
+    return f"{count(len(late), 'source')} not looked at for longer than a day, and well when they were{since}"
 
 
 def _style(health: SourceHealth) -> str:
