@@ -221,6 +221,22 @@ def test_a_version_that_blows_up_or_leads_out_of_its_folder_is_left_out(cli: Cli
     assert "imported" not in cli("history", URL, "--json").json
 
 
+def test_versions_that_may_not_be_kept_are_told_as_left_out(cli: Cli, tmp_path: Path):
+    backup = zipped(**LAYOUTS["one list, whole paths"])
+    config = tmp_path / "vedette.yaml"
+    config.write_text("screen: [{name: fees, category: test, pattern: '12 EUR'}]\n")
+    (line,) = cli("import", "-", "--json", "--config", str(config), stdin=backup).json["lines"]
+    assert line["imported_versions"] == len(cli("history", URL, "--json").json["imported"]) == 1
+    assert line["not_carried_over"] == ["1 of its versions may not be kept here"]
+    cli("import", "-", stdin=json.dumps({"url": f"{URL}/two", "redact": True}).encode())
+    moved = zipped(**{**LAYOUTS["one list, whole paths"], "url-watches.json": json.dumps(
+        {"watching": {"w1": {"url": f"{URL}/two"}}})})  # fmt: skip
+    (line,) = cli("import", "-", "--json", stdin=moved).json["lines"]
+    assert "imported_versions" not in line
+    assert line["not_carried_over"] == ["2 of its versions may not be kept here"]
+    assert "imported" not in cli("history", f"{URL}/two", "--json").json
+
+
 @pytest.mark.parametrize("damaged", ["w1/watch.json", "w1/a.txt"])
 def test_a_damaged_file_of_a_backup_is_a_sentence_or_one_version_less(damaged: str):
     files = {**LAYOUTS["a folder for each watch, packed"], "w1/a.txt": OLD * 100}
