@@ -94,10 +94,48 @@ def test_workers_obey_the_kill_switch_drain_at_a_word_and_say_what_they_do(
     assert sum(json.loads(row[2])["calls"] for row in roles) == seen
 
 
+@pytest.mark.slow
+def test_a_batch_that_workers_ask_is_not_taken_from_them_unless_it_is_said(
+    tmp_path: Path, postgres_store: PostgresAddress
+):
+    with town(tmp_path, latency=0.1) as place, PanelTeam(place, postgres_store) as team:
+        place.configure(per_minute=90, prompts=PROMPTS)
+        place.domains(60)
+        assert team.verb("run", "--domains", "domains.txt", "--detach")[0] == 0
+        team.start()
+        team.until(lambda: team.settled() > 10)
+        code, _, err = team.verb("resume")
+        assert code != 0
+        assert "running elsewhere" in err
+        team.until(team.is_ended)
+        seen = sum(one["requests"] for one in team.stats().values())
+        assert team.settled() == seen == 60 * len(THREE)
+
+
+@pytest.mark.slow
+def test_a_batch_is_left_to_workers_in_a_database_that_has_no_tables_yet(
+    tmp_path: Path, empty_database: PostgresAddress
+):
+    with town(tmp_path) as place, PanelTeam(place, empty_database) as team:
+        place.configure(prompts=PROMPTS)
+        place.domains(2)
+        code, _, err = team.verb("run", "--domains", "domains.txt", "--detach")
+    assert code == 0, err
+    assert "no worker has the role `panel`" in err
+
+
 def test_a_batch_is_left_to_workers_only_in_a_store_that_workers_share(tmp_path: Path):
     with town(tmp_path) as place:
         place.configure(prompts=PROMPTS)
         place.domains(2)
         code, _, err = place.call("run", "--domains", "domains.txt", "--detach")
+        assert code != 0
+        assert "set DATABASE_URL" in err
+        (tmp_path / "data").mkdir(exist_ok=True)
+        (
+            tmp_path / "data" / "vedette.db"
+        ).touch()  # the folder has a store: DATABASE_URL names another database
+        env = {"DATABASE_URL": "postgresql://127.0.0.1:9/x", "VEDETTE_DATA": f"{tmp_path / 'data'}"}
+        code, _, err = place.call("run", "--domains", "domains.txt", "--detach", **env)
     assert code != 0
-    assert "set DATABASE_URL" in err
+    assert "this one is the file" in err

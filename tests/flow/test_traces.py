@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,13 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import life
+from machine import patient
+from scripted import START, life
 
 from vedette.app.run_listeners import heard_by_all
 from vedette.config.model import parse
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.events import RunEnded, RunStarted
+from vedette.contracts.words import RunId
 from vedette.core.urls.canonical import host_of
 from vedette.telemetry.clock import SystemClock
+from vedette.telemetry.traces import LAST_SECONDS, Traces, otlp_exporter
 
 SEED = "http://first.example/"
 OTHERS = [f"http://h{n}.example/" for n in range(5)]
@@ -101,6 +107,20 @@ async def test_a_receiver_that_is_down_stops_nothing(tmp_path: Path):
     assert (ended.error, ended.tally.visits) == (None, 1)
 
 
+def test_a_receiver_that_never_answers_does_not_hold_up_the_end_of_a_run():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        exporter = otlp_exporter(f"http://127.0.0.1:{silent.getsockname()[1]}/v1/traces")
+        traces = Traces(exporter, version="1", hunting=frozenset(), named=frozenset())
+        for _ in range(1000):  # two messages
+            traces.hear(RunStarted(at=START, run=RunId("r")))
+            traces.hear(
+                RunEnded(at=START, run=RunId("r"), by="idle", visits=1, sightings=0, wire_bytes=0, errors=0)
+            )
+        began = time.monotonic()
+        traces.close()
+        assert time.monotonic() - began < patient(LAST_SECONDS + 1)
+
+
 def test_nothing_is_loaded_unless_it_is_configured():
     told = subprocess.run(
         [sys.executable, "-c", "import sys, vedette.app.run; print([m for m in sys.modules if m.split('.')[0] in "
@@ -110,11 +130,9 @@ def test_nothing_is_loaded_unless_it_is_configured():
     assert told.stdout.strip() == "[]"
 
 
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+async def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     config = parse({"log": {"traces": "http://127.0.0.1:4318/v1/traces"}})
-    with (
-        pytest.raises(ConfigError, match=r"pip install 'vedette\[otel\]'"),
-        heard_by_all(config, print, SystemClock()),
-    ):
-        pass
+    with pytest.raises(ConfigError, match=r"pip install 'vedette\[otel\]'"):
+        async with heard_by_all(config, print, SystemClock()):
+            pass

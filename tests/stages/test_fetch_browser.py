@@ -117,6 +117,17 @@ async def test_a_page_without_end_is_cut_in_its_picture(chromium: Chromium, stag
     assert shot.page_height > 90_000
 
 
+@pytest.mark.parametrize("said", ["Infinity", "1e300", "-5", "'tall'", "NaN"])
+async def test_a_page_that_lies_about_its_height_breaks_nothing(chromium: Chromium, stage: Stage, said: str):
+    """No database takes such a number, and it came from a stranger."""
+    stage.script("/", f"Math.max = () => {said}")
+    plain = await chromium.fetcher.fetch(FetchRequest(url=stage.url("/"), settings=settings(stage)))
+    shot = (await chromium.render(plain, settings(stage), with_screenshot=True)).screenshot
+    assert shot is not None
+    assert shot.problem == ""
+    assert 1 <= shot.height <= shot.page_height <= module.TALLEST < 2**31
+
+
 async def test_a_redirect_of_a_pages_own_request_meets_the_guard_too(chromium: Chromium, stage: Stage):
     stage.moved["/dalje"] = stage.url("/tajna", INNER)
     stage.script("/", "fetch('/dalje').then(() => root.append('stiglo'), () => root.append('odbijeno'))")

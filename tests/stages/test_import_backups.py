@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+import tracemalloc
 import zipfile
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from web_kit import an_installation, serving
 from vedette.contracts.errors import InputError
 from vedette.operations.formats import changedetection as backups
 from vedette.operations.formats import read
+from vedette.operations.formats.changedetection_history import MOST_TEXT, PastReader
 from vedette.operations.imported_history import imported_diff
 
 URL = "https://example.org/rules"
@@ -217,6 +219,79 @@ def test_a_version_that_blows_up_or_leads_out_of_its_folder_is_left_out(cli: Cli
     }
     cli("import", "-", stdin=zipped(**files))
     assert "imported" not in cli("history", URL, "--json").json
+
+
+def test_versions_that_may_not_be_kept_are_told_as_left_out(cli: Cli, tmp_path: Path):
+    backup = zipped(**LAYOUTS["one list, whole paths"])
+    config = tmp_path / "vedette.yaml"
+    config.write_text("screen: [{name: fees, category: test, pattern: '12 EUR'}]\n")
+    (line,) = cli("import", "-", "--json", "--config", str(config), stdin=backup).json["lines"]
+    assert line["imported_versions"] == len(cli("history", URL, "--json").json["imported"]) == 1
+    assert line["not_carried_over"] == ["1 of its versions may not be kept here"]
+    cli("import", "-", stdin=json.dumps({"url": f"{URL}/two", "redact": True}).encode())
+    moved = zipped(**{**LAYOUTS["one list, whole paths"], "url-watches.json": json.dumps(
+        {"watching": {"w1": {"url": f"{URL}/two"}}})})  # fmt: skip
+    (line,) = cli("import", "-", "--json", stdin=moved).json["lines"]
+    assert "imported_versions" not in line
+    assert line["not_carried_over"] == ["2 of its versions may not be kept here"]
+    assert "imported" not in cli("history", f"{URL}/two", "--json").json
+
+
+@pytest.mark.parametrize("damaged", ["w1/watch.json", "w1/a.txt"])
+def test_a_damaged_file_of_a_backup_is_a_sentence_or_one_version_less(damaged: str):
+    files = {**LAYOUTS["a folder for each watch, packed"], "w1/a.txt": OLD * 100}
+    data = bytearray(zipped(**files))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        at = archive.getinfo(damaged).header_offset + 30 + len(damaged)
+    data[at : at + 8] = b"\xff" * 8
+    if damaged == "w1/a.txt":
+        (entry,) = read(bytes(data), "changedetection", "x.zip")[1].entries
+        assert [one.text for one in entry.past] == [NEW]
+    else:
+        with pytest.raises(InputError, match="cannot be read"):
+            read(bytes(data), "changedetection", "x.zip")
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("bomb", ["w1/watch.json", "w1/a.txt"])
+def test_a_backup_packed_so_that_no_limit_holds_while_it_unpacks_is_not_unpacked(packing: int, bomb: str):
+    """Python unpacks these two kinds without an end: a kilobyte may become gigabytes."""
+    files = {
+        "w1/watch.json": json.dumps({"url": URL}),
+        "w1/history.txt": "1714550400,a.txt\n",
+        "w1/a.txt": OLD,
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(
+                name, text + " " * 50_000_000 * (name == bomb), packing if name == bomb else None
+            )
+    tracemalloc.start()
+    try:
+        with suppress(InputError):
+            (entry,) = read(file.getvalue(), "changedetection", "x.zip")[1].entries
+            assert entry.past == ()
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_all_versions_together_are_read_within_one_limit_also_those_that_are_left_out():
+    names = [f"w{n}" for n in range(3)]
+    files = {f"{one}/large.txt": "a" * (MOST_TEXT + 1) for one in names}
+    files |= {f"{one}/a.txt": OLD for one in names}
+    with zipfile.ZipFile(io.BytesIO(zipped(**files))) as archive:
+        reader = PastReader(archive, frozenset(archive.namelist()), left=2 * MOST_TEXT)
+        told = {1714550400: "large.txt", 1714550401: "a.txt"}
+        assert [len(reader.versions(one, told)) for one in names] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("forged", [5, {"w1": [1]}])
+def test_a_list_that_claims_to_hold_versions_itself_has_none(forged: object):
+    whole = {"watching": {"w1": {"url": URL}}, "past": forged, "history": forged}
+    (entry,) = read(json.dumps(whole).encode(), "changedetection", "x.json")[1].entries
+    assert entry.past == ()
 
 
 async def test_the_page_of_a_watch_marks_imported_versions_as_no_evidence(cli: Cli):

@@ -12,12 +12,20 @@ from tsa_kit import Authority, authority
 
 from vedette.app.head_stamps import keep_stamping, stamp_now
 from vedette.config.model import Loaded, parse
-from vedette.contracts.errors import ConfigError, VedetteError
+from vedette.contracts.errors import ConfigError, InputError, VedetteError
 from vedette.contracts.watch import Segment
 from vedette.core.evidence import chain
 from vedette.evidence.files import files_of
 from vedette.evidence.heads import HeadEvent, Heads
-from vedette.evidence.time_stamps import STAMPS, CheckedStamps, TimeStamp, check_stamps, next_stamp_in, stamps
+from vedette.evidence.time_stamps import (
+    STAMPS,
+    CheckedStamps,
+    TimeStamp,
+    check_stamps,
+    last_stamp_at,
+    next_stamp_in,
+    stamps,
+)
 from vedette.telemetry.clock import SystemClock
 
 CLOCK = SystemClock()
@@ -96,6 +104,8 @@ def test_another_ca_is_told(loaded: Loaded, tsa: Authority, tmp_path: Path):
     with authority(tmp_path / "other") as other:
         (words,) = check_stamps(loaded.archive, other.ca.read_bytes()).problems
     assert "does not lead to the given CA" in words
+    with pytest.raises(InputError, match="no certificate"):
+        check_stamps(loaded.archive, b"")  # a file without a CA is not the same as none
 
 
 async def test_an_authority_that_is_away_is_told_once_and_tried_again(
@@ -131,6 +141,29 @@ def test_an_answer_that_is_no_time_stamp_is_not_kept(loaded: Loaded, tsa: Author
     with pytest.raises(VedetteError):
         asyncio.run(stamp_now(loaded, CLOCK))
     assert not (loaded.archive / STAMPS).exists()
+
+
+def test_a_line_that_a_full_disk_or_a_crash_cut_off_is_cut_before_the_next_one(
+    loaded: Loaded, tsa: Authority
+):
+    path = loaded.archive / STAMPS
+    asyncio.run(stamp_now(loaded, CLOCK))
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+    assert check_stamps(loaded.archive, None).problems
+    note(Heads(loaded.archive, files_of(loaded.archive)), 2)
+    asyncio.run(stamp_now(loaded, CLOCK))
+    found = check_stamps(loaded.archive, tsa.ca.read_bytes())
+    assert (found.count, found.problems) == (2, ())
+    assert path.read_bytes().startswith(whole)
+
+
+def test_a_time_stamp_of_a_clock_that_stood_ahead_does_not_put_off_the_next(loaded: Loaded):
+    now, day, year = CLOCK.now(), timedelta(days=1), timedelta(days=365)
+    assert next_stamp_in(now + year, day, now) == timedelta(0)
+    lines = [TimeStamp(at, "HEADS", "0" * 64, b"x") for at in (now + year, now)]
+    (loaded.archive / STAMPS).write_text("".join(f"{line}\n" for line in lines))
+    assert last_stamp_at(loaded.archive) == now
 
 
 def test_the_next_time_stamp_is_due_a_day_after_the_last():

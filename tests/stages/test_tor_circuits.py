@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from machine import patient
 
 from vedette.app.run import run_async
 from vedette.config.model import Loaded, parse
@@ -105,13 +107,21 @@ def test_a_wrong_password_and_a_port_that_is_down_are_problems_without_the_passw
     assert control.circuits == 0
 
 
+def test_a_port_that_says_nothing_holds_nobody_up_and_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        (words,) = heard(silent.getsockname()[1], closed(TOR), closed(TOR, 61))
+        assert time.monotonic() - began < patient(10)
+    assert "takes a connection and says nothing" in words
+
+
 def test_without_stem_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "stem.control", None)
     with pytest.raises(ConfigError, match=r"pip install 'vedette\[tor\]'"):
         heard(1)
 
 
-@pytest.mark.parametrize("place", ["localhost:9051", "127.0.0.1", "tor"])
+@pytest.mark.parametrize("place", ["localhost:9051", "127.0.0.1", "tor", "127.0.0.1:99999", "[::1]:9051"])
 def test_the_control_port_is_an_address_and_its_password_a_variable(place: str):
     with pytest.raises(ConfigError, match=r"tor\.control"):
         parse({"tor": {"control": place}})

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from stocked import blank
+from web_kit import an_installation
 
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.vectors import VectorIndex
 from vedette.contracts.words import WatchId
 from vedette.core.judging.embedding import DIMENSIONS, embed, pack_vector
-from vedette.operations.hunt_vectors import bring_up
+from vedette.operations.hunt_vectors import bring_up, export_vectors
 from vedette.store.vector_indexes import FaissVectors, NumpyVectors, QdrantVectors
 
 TEXTS = {
@@ -91,6 +93,28 @@ def test_a_folder_in_use_and_a_file_of_something_else_are_said(tmp_path: Path):
     other.write_text("dear reader")
     with pytest.raises(InputError, match="no file of FAISS"):
         FaissVectors(other)
+
+
+def test_a_file_that_cannot_be_written_is_said_and_one_that_is_there_stays(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    blank(tmp_path / "data")
+    hunts, kept = an_installation(tmp_path / "data"), tmp_path / "pages.faiss"
+    with pytest.raises(InputError, match="cannot be written"):
+        export_vectors(hunts, tmp_path / "nowhere" / "pages.faiss")
+    kept.write_bytes(b"of last month")
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(InputError, match="pip install"):
+        export_vectors(hunts, kept)
+    assert kept.read_bytes() == b"of last month"
+
+
+def test_a_folder_that_cannot_be_read_says_that_it_may_go(tmp_path: Path):
+    with closing(QdrantVectors(tmp_path)):
+        pass
+    (tmp_path / "meta.json").write_text("{torn")
+    with pytest.raises(StoreError, match="delete it"):
+        QdrantVectors(tmp_path)
 
 
 @pytest.mark.parametrize(("module", "open_"), [("qdrant_client", QdrantVectors), ("faiss", FaissVectors)])

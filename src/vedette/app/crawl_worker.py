@@ -53,29 +53,27 @@ async def crawl(loaded: Loaded, hooks: RunHooks, started: Callable[[CrawlRun], N
     clock = hooks.clock if isinstance(hooks.clock, ServerClock) else ServerClock(hooks.clock)
     server_clock(clock, server_of(loaded))
     holds = LaneHolds(clock.stopwatch(), clock.now)
-    with (
-        heard_by_all(loaded.config, hooks.on_event, clock) as on_event,
-        open_store(loaded, Pick(), clock, tokens=holds.tokens) as opened,
-    ):
-        shared = RunHooks(
-            on_event=on_event,
-            clock=clock,
-            fetcher=hooks.fetcher,
-            beside=hooks.beside,
-            route=hooks.route,
-            on_served=hooks.on_served,
-            owns_process=hooks.owns_process,
-        )
-        run = build_run(loaded, RunRequest(), shared, opened, holds)
-        goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
-        try:
-            with without_garbage(hooks.owns_process):
-                async with goes_on, visiting(run, clock, open_calls(loaded, clock)):
-                    started(run)
-                    return await run.run()
-        finally:
-            run.tell_end()
-            opened.reader.close()
+    async with heard_by_all(loaded.config, hooks.on_event, clock) as on_event:
+        with open_store(loaded, Pick(), clock, tokens=holds.tokens) as opened:
+            shared = RunHooks(
+                on_event=on_event,
+                clock=clock,
+                fetcher=hooks.fetcher,
+                beside=hooks.beside,
+                route=hooks.route,
+                on_served=hooks.on_served,
+                owns_process=hooks.owns_process,
+            )
+            run = build_run(loaded, RunRequest(), shared, opened, holds)
+            goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
+            try:
+                with without_garbage(hooks.owns_process):
+                    async with goes_on, visiting(run, clock, open_calls(loaded, clock)):
+                        started(run)
+                        return await run.run()
+            finally:
+                run.tell_end()
+                opened.reader.close()
 
 
 @asynccontextmanager

@@ -61,6 +61,7 @@ from vedette.lanes.keeper import LanePolicies
 from vedette.providers.provider_table import ProviderRow
 from vedette.store.panel.batches import PanelStore, open_view
 from vedette.store.panel.lane_ledger import read_models
+from vedette.store.panel.panel_visits import is_with_workers
 from vedette.store.panel.store_thread import AskedJournal, ThreadedPanelLog, asked_cells, asked_path
 from vedette.store.sqlite import Reader
 from vedette.telemetry.clock import SystemClock
@@ -228,7 +229,7 @@ class Panel:
         with self.locked(), open_resources(self.loaded, self.config, self.clock) as resources:
             view = resources.store.view(batch_id)
             now = self.clock.now()
-            self._check_resume(view, how)
+            self._check_resume(view, how, is_shared=is_with_workers(resources.ledger.db, batch_id))
             batch = view.batch
             target_at, hard_at = batch.target_at, batch.hard_at
             if how.fresh:
@@ -427,15 +428,19 @@ class Panel:
                 f"a budget is set, and the price of {names} is not known; set providers.NAME.price"
             )
 
-    def _check_resume(self, view: BatchView, how: Resume) -> None:
-        """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
+    def _check_resume(self, view: BatchView, how: Resume, *, is_shared: bool) -> None:
+        """In our own store the lock proves that nobody else runs it; a shared database only knows its last word.
+
+        So it is with a batch that was left to workers, which hold no lock.
+        """
         is_running, asks_parked = view.status == RUNNING, bool(how.parked and view.parked)
         if not is_running and not view.unasked and not asks_parked:
             hint = "; --parked asks again what ended without an answer" if view.parked else ""
             raise RefusedError(f"the batch is complete; there is nothing to resume{hint}")
         if not how.fresh and not asks_parked and _is_all_cut(view):
             raise RefusedError("what is left was dropped at the soft cut; --fresh-deadline asks it")
-        if is_running and self.config.database is not None and not (how.take_over or self._is_silent(view)):
+        is_lockless = is_shared or self.config.database is not None
+        if is_running and is_lockless and not (how.take_over or self._is_silent(view)):
             raise RefusedError(
                 "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
             )

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from pydantic_core import to_json
 
 from vedette.app.configured_providers import ConfiguredProvider, note_calls
+from vedette.app.crawl_worker import server_of
 from vedette.app.panel import Panel, PanelRequest, prices_of, width_of
 from vedette.app.panel_resources import Judging, board_of, projection_of
 from vedette.config.model import Loaded
@@ -58,7 +59,7 @@ from vedette.telemetry.clock import SteadyClock
 TICK_S = 1.0  # visits are renewed and taken
 AGAIN_S = 5.0  # after a fault, and while others may leave a share dollars
 LATE = timedelta(seconds=10)  # a provider that nobody took for so long is taken beyond a fair part
-ELSEWHERE = "batches that workers ask are in the store, on PostgreSQL: set DATABASE_URL, and leave `panel.database` out"
+ELSEWHERE = "workers ask batches that are in the store itself: leave `panel.database` out"
 NOBODY = "no worker has the role `panel`: it waits for `vedette worker --roles panel`"
 
 
@@ -78,8 +79,8 @@ def detach(panel: Panel, asked: PanelRequest) -> tuple[Batch, str]:
 
 def shared_server(loaded: Loaded, panel: Panel) -> PostgresAddress:
     """The one database that holds visits and batches: a transaction covers both."""
-    server = loaded.server
-    if server is None or panel.config.database not in (None, server.url):
+    server = server_of(loaded)
+    if panel.config.database not in (None, server.url):
         raise ConfigError(ELSEWHERE)
     return server
 
@@ -156,16 +157,21 @@ class PanelDuty:
             self._tell(f"batches of the panel wait: {error}")
 
     async def _step(self, visits: PanelVisits) -> None:
-        asked = self._since()
-        found = await asyncio.to_thread(visits.renew)
-        for name, one in self._serving.items():
-            if found.held.get(name) == one.visit.token:
-                one.until = counts_for(asked, self.lease)
+        found = await self._renew(visits)
         self._widths = widths(self._panel.config.at_once, {name: self._wants(name) for name in found.busy})
         self._tune()
         await self._take(visits, found)
         for batch, by in await asyncio.to_thread(self._end_whole, visits):
             self._note(PanelNoted(at=self.clock.now(), action="batch_ended", subject=batch, reason=by))
+
+    async def _renew(self, visits: PanelVisits) -> VisitCounts:
+        asked = self._since()
+        tokens = {name: one.visit.token for name, one in self._serving.items()}
+        found = await asyncio.to_thread(visits.renew, tokens)
+        for name, one in self._serving.items():
+            if found.held.get(name) == one.visit.token:
+                one.until = counts_for(asked, self.lease)
+        return found
 
     async def _take(self, visits: PanelVisits, found: VisitCounts) -> None:
         """Its part of what is to be asked, and what nobody else took for a while."""
@@ -192,15 +198,21 @@ class PanelDuty:
                 if batch is None:
                     break
                 if not await self._ask(visits, one, batch):
-                    await asyncio.sleep(AGAIN_S * (self.lease / LEASE))
-        except (VedetteError, sqlite3.Error) as error:
+                    await self._pause()
+        except TakenOverError as error:
             self._tell(f"{one.visit.provider} is asked no more for now: {error}")
+        except (VedetteError, sqlite3.Error) as error:
+            self._tell(f"{one.visit.provider} is asked again soon: {error}")
+            await self._pause()
         finally:
             try:
                 await asyncio.to_thread(free_visits, self.path, [one.visit])
             except (VedetteError, sqlite3.Error) as error:
                 self._tell(f"{one.visit.provider} is free when its lease is over: {error}")
             self._serving.pop(one.visit.provider, None)
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(AGAIN_S * (self.lease / LEASE))
 
     async def _ask(self, visits: PanelVisits, one: ProviderHold, batch: BatchId) -> bool:
         """False: it is tried again after a pause."""
@@ -210,15 +222,15 @@ class PanelDuty:
             raise end.error
         if end.error is not None:
             self._tell(f"{one.visit.provider}, {batch}: {end.error}")
-        word = "" if end.by in ("stopped", "failed") or end.error is not None else end.by
-        is_over = await asyncio.to_thread(visits.end_share, one.visit, batch, word)
+        is_known = end.error is None
+        word = end.by if is_known and end.by not in ("stopped", "failed") else ""
+        is_over = await asyncio.to_thread(visits.end_share, one.visit, batch, word, is_known=is_known)
         return bool(word) and is_over
 
     async def _engine(self, one: ProviderHold, batch_id: BatchId) -> BatchEnd:
-        provider, clock = one.visit.provider, SteadyClock(self.clock)
-        members = self._members[provider]
-        fetcher = HttpFetcher(clock)
+        members, clock = self._members[one.visit.provider], SteadyClock(self.clock)
         opened = await asyncio.to_thread(self._open, one, batch_id)
+        fetcher = HttpFetcher(clock)
         log = ThreadedPanelLog(opened.store, opened.reader, self.clock.stopwatch)
         board = board_of(self._panel.config, clock, f"workers of {self.path}")
         try:
@@ -255,17 +267,20 @@ class PanelDuty:
             await asyncio.to_thread(opened.close, log, board)
 
     def _open(self, one: ProviderHold, batch_id: BatchId) -> OpenedShare:
+        """All that an engine needs, or no session more than before."""
         url = self.path.url
-        lanes = Reader(self.path)
-        ledger = PanelLedger(open_sql(url), Ids(PANEL, after=lanes.last_id()).next)
-        with ledger.db.transaction():
-            batch = PanelStore(ledger.db, self._projection).batch(batch_id)
-            latencies = PanelStore(ledger.db, self._projection).latencies(batch_id)
-        store = SharedPanelStore(
-            ledger.db, self._projection, ledger, one.visit, wants_usd=self._usd(one.visit.provider, batch)
-        )
-        spent = store.begin(batch)
-        reader = PanelStore(open_sql(url), self._projection)
+        with ExitStack() as held:
+            lanes = held.enter_context(closing(Reader(self.path)))
+            db = held.enter_context(closing(open_sql(url)))
+            ledger = PanelLedger(db, Ids(PANEL, after=lanes.last_id()).next)
+            with db.transaction():
+                batch = PanelStore(db, self._projection).batch(batch_id)
+                latencies = PanelStore(db, self._projection).latencies(batch_id)
+            usd = self._usd(one.visit.provider, batch)
+            store = SharedPanelStore(db, self._projection, ledger, one.visit, wants_usd=usd)
+            spent = store.begin(batch)
+            reader = PanelStore(open_sql(url), self._projection)
+            held.pop_all()
         return OpenedShare(replace(batch, spent_usd=spent), latencies, store, reader, lanes)
 
     def _usd(self, provider: str, batch: Batch) -> float:
@@ -325,14 +340,8 @@ class PanelDuty:
             self._leave(one)
         while tasks := [one.task for one in self._serving.values() if one.task is not None]:
             await asyncio.wait(tasks, timeout=TICK_S)
-            asked = self._since()
-            try:
-                found = await asyncio.to_thread(visits.renew)
-            except (VedetteError, sqlite3.Error):
-                continue
-            for name, one in self._serving.items():
-                if found.held.get(name) == one.visit.token:
-                    one.until = counts_for(asked, self.lease)
+            with suppress(VedetteError, sqlite3.Error):
+                await self._renew(visits)
 
     def _noted(self, note: PanelNote) -> None:
         words = " ".join(filter(None, (note.reason.code, note.reason.note)))

@@ -128,20 +128,21 @@ async def run_with(loaded: Loaded, request: RunRequest, hooks: RunHooks) -> Ende
         discover_only=request.discover_only,
         ordered_after=request.ordered_after,
     )
-    with (
-        heard_by_all(loaded.config, hooks.on_event, hooks.clock) as on_event,
-        open_store(loaded, pick, hooks.clock) as opened,
-    ):
-        hooks = replace(hooks, on_event=on_event)
-        run = build_run(loaded, request, hooks, opened)
-        goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
-        try:
-            with signals(run.engine.stop), without_garbage(hooks.owns_process):
-                async with goes_on, _judging(run, loaded, hooks):
-                    return await run.run()
-        finally:
-            run.tell_end()
-            opened.reader.close()
+    async with heard_by_all(loaded.config, hooks.on_event, hooks.clock) as on_event:
+        with open_store(loaded, pick, hooks.clock) as opened:
+            return await _run_opened(loaded, request, replace(hooks, on_event=on_event), opened)
+
+
+async def _run_opened(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Opened) -> Ended:
+    run = build_run(loaded, request, hooks, opened)
+    goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
+    try:
+        with signals(run.engine.stop), without_garbage(hooks.owns_process):
+            async with goes_on, _judging(run, loaded, hooks):
+                return await run.run()
+    finally:
+        run.tell_end()
+        opened.reader.close()
 
 
 def build_run(

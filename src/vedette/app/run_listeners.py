@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from vedette import __version__
 from vedette.config.model import Config, secret
@@ -18,14 +18,14 @@ from vedette.telemetry.traces import Traces, otlp_exporter
 OnEvent = Callable[[Event], None]
 
 
-@contextmanager
-def heard_by_all(config: Config, on_event: OnEvent, clock: Clock) -> Iterator[OnEvent]:
-    """Tells an event to whoever the configuration names, then to `on_event`.  Inside the loop of the run."""
-    with ExitStack() as stack:
+@asynccontextmanager
+async def heard_by_all(config: Config, on_event: OnEvent, clock: Clock) -> AsyncIterator[OnEvent]:
+    """Tells an event to whoever the configuration names, then to `on_event`.  Nothing in the loop waits for them."""
+    async with AsyncExitStack() as stack:
         listeners: list[OnEvent] = []
         if config.log.traces is not None:
             traces = _traces(config, config.log.traces)
-            stack.callback(traces.close)
+            stack.push_async_callback(asyncio.to_thread, traces.close)
             listeners.append(traces.hear)
         if config.tor.control is not None:
             loop = asyncio.get_running_loop()
@@ -34,7 +34,7 @@ def heard_by_all(config: Config, on_event: OnEvent, clock: Clock) -> Iterator[On
                 loop.call_soon_threadsafe(on_event, ProblemTold(at=clock.now(), what=what))
 
             circuits = TorCircuits(_control_port(config, config.tor.control), problem)
-            stack.callback(circuits.close)
+            stack.push_async_callback(asyncio.to_thread, circuits.close)
             listeners.append(circuits.hear)
         yield _all_of((*listeners, on_event)) if listeners else on_event
 
@@ -61,7 +61,7 @@ def _control_port(config: Config, control: str) -> ControlPort:
     address, _, port = control.rpartition(":")
     password = config.tor.password
     return ControlPort(
-        address=address.strip("[]"),
+        address=address,
         port=int(port),
         password=None if password is None else secret(password, "`tor.password`"),
     )

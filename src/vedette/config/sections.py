@@ -12,6 +12,7 @@ from vedette.config.values import (
     BUCKET,
     MOST_BYTES,
     MOST_LOOKS,
+    ControlAddress,
     CurrencyCode,
     Duration,
     LanguageCode,
@@ -200,7 +201,7 @@ class EvidenceConfig(Section):
 class TorConfig(Section):
     """The control port of Tor; what goes through it is said by `fetch.proxy`."""
 
-    control: str | None = Field(default=None, pattern=r"^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$")
+    control: ControlAddress = None
     password: str | None = Field(default=None, pattern="^env:.+$")
 
 

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -100,6 +101,21 @@ def parse_zone(value: object) -> str:
     return str(value)
 
 
+def parse_control(value: object) -> str | None:
+    """Address and port of Tor: never a name, and no IPv6, which stem does not know."""
+    if value is None:
+        return None
+    address, _, port = str(value).rpartition(":")
+    try:
+        IPv4Address(address)
+        is_port = port.isascii() and port.isdigit() and 0 < int(port) < 65_536
+    except ValueError:
+        is_port = False
+    if not is_port:
+        raise ValueError(f"{value_words(value)} is no IPv4 address with a port; write it as 127.0.0.1:9051")
+    return str(value)
+
+
 def parse_rate(value: object) -> float:
     """Zero, or a rate that a lane can be held to."""
     try:
@@ -163,6 +179,8 @@ _STEP = {"type": ["string", "object"], "examples": ["css: .price", {"below": 90}
 FilterLines = Annotated[
     tuple[str, ...], BeforeValidator(parse_filters), WithJsonSchema({"type": "array", "items": _STEP})
 ]
+_CONTROL = {"type": ["string", "null"], "examples": ["127.0.0.1:9051"]}
+ControlAddress = Annotated[str | None, BeforeValidator(parse_control), WithJsonSchema(_CONTROL)]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "number", "minimum": 0})]
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]

@@ -8,6 +8,7 @@ stands on all lines before it, so whoever trusts the authority knows that all of
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import importlib
 from collections.abc import Callable, Coroutine, Iterator
@@ -18,10 +19,11 @@ from types import ModuleType
 from typing import Any
 
 from vedette.contracts.errors import ConfigError, StoreError, VedetteError
-from vedette.evidence.files import ArchivePlace, files_of, write_all
+from vedette.evidence.files import ArchivePlace, Files, files_of, write_all
 from vedette.evidence.heads import HeadLine, head_files, newest_heads, read_heads
 
 STAMPS = "STAMPS"
+LINE_LIMIT = 1024 * 1024  # an answer has 256 KiB at most
 MISSING = "time stamps need the package rfc3161-client: pip install 'vedette[timestamps]'"
 Ask = Callable[[bytes], Coroutine[Any, Any, bytes]]  # the authority: a question, its answer
 
@@ -42,19 +44,26 @@ class TimeStamp:
 
 async def stamp_heads(directory: ArchivePlace, ask: Ask, now: datetime) -> int:
     """Stamps the newest line of every file of heads that has none yet.  How many; VedetteError: it did not work."""
-    known = {(stamp.file, stamp.chain) for stamp in stamps(directory) if isinstance(stamp, TimeStamp)}
     made = 0
-    for worker, file in head_files(directory).items():
-        lines = newest_heads(directory, worker)
-        if not lines or (file, lines[-1].chain.hex()) in known:
-            continue
-        message = _message(lines[-1])
+    for file, line in await asyncio.to_thread(_unstamped, directory):
+        message = _message(line)
         token = await ask(_tokens().question(message))
         if wrong := _tokens().refusal(token, message):
             raise VedetteError(f"the time stamp of {file} cannot be used: {wrong}")
-        _append(directory, TimeStamp(now, file, lines[-1].chain.hex(), token))
+        await asyncio.to_thread(_append, directory, TimeStamp(now, file, line.chain.hex(), token))
         made += 1
     return made
+
+
+def _unstamped(directory: ArchivePlace) -> list[tuple[str, HeadLine]]:
+    known = {(stamp.file, stamp.chain) for stamp in stamps(directory) if isinstance(stamp, TimeStamp)}
+    newest = {file: newest_heads(directory, worker)[-1:] for worker, file in head_files(directory).items()}
+    return [
+        (file, line)
+        for file, lines in newest.items()
+        for line in lines
+        if (file, line.chain.hex()) not in known
+    ]
 
 
 def stamps(directory: ArchivePlace) -> Iterator[TimeStamp | str]:
@@ -77,12 +86,13 @@ def stamps(directory: ArchivePlace) -> Iterator[TimeStamp | str]:
 
 
 def last_stamp_at(directory: ArchivePlace) -> datetime | None:
-    return max((one.at for one in stamps(directory) if isinstance(one, TimeStamp)), default=None)
+    """When the newest was made, by our clock of that moment."""
+    return next((one.at for one in reversed(list(stamps(directory))) if isinstance(one, TimeStamp)), None)
 
 
 def next_stamp_in(last: datetime | None, every: timedelta, now: datetime) -> timedelta:
-    """How long until heads are stamped again."""
-    return timedelta(0) if last is None else max(timedelta(0), last + every - now)
+    """How long until heads are stamped again.  A last one that is yet to come was made by a clock that stood ahead."""
+    return timedelta(0) if last is None or last > now else max(timedelta(0), last + every - now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +130,7 @@ def check_stamps(directory: ArchivePlace, roots: bytes | None) -> CheckedStamps:
             until = at if until is None else max(until, at)
     note = (
         ""
-        if roots
+        if roots is not None
         else "who signed the time stamps was not checked: name the CA of the authority with --tsa-ca"
     )
     return CheckedStamps(len(found), until, tuple(problems), note)
@@ -130,7 +140,11 @@ def _wrong(stamp: TimeStamp, line: HeadLine | None, roots: bytes | None) -> tupl
     if line is None:
         return f"{stamp.file} has no line that ends in {stamp.chain[:16]}...: it was changed since", None
     tokens, message = _tokens(), _message(line)
-    wrong = tokens.fault(stamp.token, message, roots) if roots else tokens.refusal(stamp.token, message)
+    wrong = (
+        tokens.fault(stamp.token, message, roots)
+        if roots is not None
+        else tokens.refusal(stamp.token, message)
+    )
     return wrong, None if wrong else tokens.moment(stamp.token)
 
 
@@ -140,18 +154,35 @@ def _message(line: HeadLine) -> bytes:
 
 
 def _append(directory: ArchivePlace, stamp: TimeStamp) -> None:
+    """All of the line, lasting, or nothing of it.  What is left of one that a crash cut off goes."""
     files, path = files_of(directory), directory / STAMPS
-    data = f"{stamp}\n".encode()
     try:
         size = files.size(path)
         handle = files.create(path) if size is None else files.open(path)
         try:
-            write_all(files, handle, data, size or 0)
-            files.fdatasync(handle)
+            _write(files, handle, _whole(files, path, size or 0), f"{stamp}\n".encode())
         finally:
             files.close(handle)
+        if size is None:
+            files.fsync_directory(directory)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error}") from error
+
+
+def _write(files: Files, handle: int, size: int, data: bytes) -> None:
+    try:
+        files.truncate(handle, size)
+        write_all(files, handle, data, size)
+        files.fdatasync(handle)
+    except OSError:
+        files.truncate(handle, size)
+        raise
+
+
+def _whole(files: Files, path: ArchivePlace, size: int) -> int:
+    """How far whole lines go."""
+    tail = files.read_at(path, max(0, size - LINE_LIMIT), LINE_LIMIT) if size else b""
+    return size - (len(tail) - tail.rfind(b"\n") - 1)
 
 
 def _tokens() -> ModuleType:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings, Screenshot
@@ -36,6 +37,7 @@ RECYCLED_AFTER = 50  # pages; memory of a browser only grows
 REQUESTS, BYTES, REDIRECTS, AT_ONCE = 200, 32 * MIB, 5, 4  # of one page
 VIEWPORT = (1280, 720)  # px, whether or not a picture is taken: pages may ask how wide they are
 SHOT_HEIGHTS = (8000, VIEWPORT[1])  # px; the second where the first gives too many bytes
+TALLEST = 40_000_000  # px; Chromium lays out no more than 2**25
 SHOT_BYTES = 4 * MIB
 SHOT_S = 10.0  # for the picture alone
 IMAGES = "image"
@@ -185,9 +187,9 @@ async def _picture(page: Page) -> Screenshot:
 
     try:
         async with asyncio.timeout(SHOT_S):
-            page_height = int(await page.evaluate(_HEIGHT))
+            page_height = _believable(await page.evaluate(_HEIGHT))
             for most in SHOT_HEIGHTS:
-                height = max(min(page_height, most), 1)
+                height = min(page_height, most)
                 png = await page.screenshot(
                     type="png",
                     full_page=True,
@@ -199,9 +201,16 @@ async def _picture(page: Page) -> Screenshot:
                     return Screenshot(png=png, width=VIEWPORT[0], height=height, page_height=page_height)
     except TimeoutError:
         return Screenshot(problem=f"the picture was not there after {SHOT_S:g} s")
-    except (Error, OSError, ValueError, TypeError) as error:
+    except (Error, OSError) as error:
         return Screenshot(problem=f"the browser gave none: {plain(str(error), 200) or type(error).__name__}")
     return Screenshot(problem=f"the picture is larger than {SHOT_BYTES // MIB} MiB")
+
+
+def _believable(said: object) -> int:
+    """How high a page is.  Its scripts may say anything: also what no row can hold."""
+    if not isinstance(said, int | float) or not isfinite(said):
+        return VIEWPORT[1]
+    return int(min(max(said, 1), TALLEST))
 
 
 _HEIGHT = """() => Math.max(

@@ -124,12 +124,15 @@ _INDEXES: dict[str, Callable[[Path], VectorIndex]] = {
 
 
 def _as_faiss(path: Path, pages: dict[WatchId, LinkedPage], vectors: dict[WatchId, bytes]) -> str:
-    path.unlink(missing_ok=True)
-    with closing(FaissVectors(path)) as index:
+    """What is there already is replaced when the new file is whole."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    with closing(FaissVectors(part)) as index:
         index.put(vectors)
     names = path.with_name(path.name + ".jsonl")
     with names.open("w", encoding="utf-8") as out:
         out.writelines(_lines(pages, vectors))
+    part.replace(path)
     return str(names)
 
 

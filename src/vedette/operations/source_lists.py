@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from vedette.config.policies import screens
 from vedette.contracts.errors import InputError, VedetteError
@@ -146,6 +145,7 @@ def import_sources(installation: Installation, asked: ImportRequest) -> SourceIm
     never_asked: list[str] = []
     if not asked.is_registry:
         lines, never_asked = _shut_doors(installation, lines, asked.allowed)
+    lines = [_with_past_that_may_be_kept(installation, line) for line in lines]
     is_kept = lines and not asked.dry_run and not (asked.strict and parsed.problems)
     return SourceImport(
         form=form,
@@ -226,14 +226,18 @@ def _save(installation: Installation, lines: list[TakenLine]) -> list[bool]:
     with installation.operating(create=True) as db:
         saved = [save_source(installation, db, line.source)[1] for line in lines]
         for line in lines:
-            if line.entry.past and not line.source.options.redacts:
-                texts = _that_may_be_kept(installation, line)
-                target = watch_id(line.source.url)
-                save_texts(db, target, texts, origin=PAST_ORIGIN, now=installation.now())
+            texts = [(one.at, one.text) for one in line.entry.past]
+            save_texts(db, watch_id(line.source.url), texts, origin=PAST_ORIGIN, now=installation.now())
         return saved
 
 
-def _that_may_be_kept(installation: Installation, line: TakenLine) -> list[tuple[datetime, str]]:
-    """What the screen would refuse of a look is not taken from another program either."""
-    table, url = screens(installation.loaded.config), line.source.url
-    return [(one.at, one.text) for one in line.entry.past if not screen(one.text, url, host_of(url), table)]
+def _with_past_that_may_be_kept(installation: Installation, line: TakenLine) -> TakenLine:
+    """What would not be kept of a look is not taken from another program either, and told as left out."""
+    past, url = line.entry.past, line.source.url
+    if not past:
+        return line
+    table, redacts = screens(installation.loaded.config), line.source.options.redacts
+    kept = () if redacts else tuple(one for one in past if not screen(one.text, url, host_of(url), table))
+    refused = len(past) - len(kept)
+    told = (f"{refused} of its versions may not be kept here",) if refused else ()
+    return replace(line, entry=replace(line.entry, past=kept, left_out=(*line.entry.left_out, *told)))

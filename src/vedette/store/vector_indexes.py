@@ -62,6 +62,10 @@ class QdrantVectors:
             self._client = self._library.QdrantClient(path=str(folder))
         except RuntimeError:
             raise StoreError(f"{folder} is in use by another program; try again when it has ended") from None
+        except ValueError:
+            raise StoreError(
+                f"{folder} cannot be read; delete it: it is filled again from the store"
+            ) from None
         models = self._library.models
         if not self._client.collection_exists(VERSION):
             rule = models.VectorParams(size=DIMENSIONS, distance=models.Distance.DOT)  # as they were put
@@ -136,7 +140,12 @@ class FaissVectors:
         return _sorted(zip(map(WatchId, watches[0].tolist()), cosines[0].tolist(), strict=True), most)
 
     def close(self) -> None:
-        self._library.write_index(self._index, str(self._path))
+        try:
+            self._library.write_index(self._index, str(self._path))
+        except RuntimeError:
+            raise InputError(
+                f"{self._path} cannot be written; is its folder there, and is it yours?"
+            ) from None
 
 
 def _loaded(module: str, missing: str) -> Any:

@@ -6,6 +6,7 @@ A span has no URL.  It names a host, or a source, only where the configuration n
 from __future__ import annotations
 
 import importlib
+import threading
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +26,8 @@ _PARTS = (
     "exporter.otlp.proto.http.trace_exporter",
 )
 _DECIDED = {"hunt": "hunt choice", "oddness": "hunt judgement"}  # decisions of a hunt, by their actions
-SECONDS = 5.0  # that a receiver has
+SECONDS = 5.0  # that a receiver has for each message,
+LAST_SECONDS = 3.0  # and for all that is left at the end of a run
 
 
 class Traces:
@@ -37,7 +39,7 @@ class Traces:
         """`named`: hosts and ids of sources of the configuration; `hunting`: ids of those that hunt."""
         self._api, sdk, export, resources, _ = _library()
         resource = resources.Resource.create({"service.name": "vedette", "service.version": version})
-        self._provider = sdk.TracerProvider(resource=resource)
+        self._provider = sdk.TracerProvider(resource=resource, shutdown_on_exit=False)
         self._provider.add_span_processor(export.BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("vedette", version)
         self._hunting, self._named = hunting, named
@@ -56,10 +58,12 @@ class Traces:
                 self._end_run(event)
 
     def close(self) -> None:
-        """What is known so far goes out."""
+        """What is known so far goes out, to a receiver that takes it in time."""
         if self._run is not None:
             self._run.end()
-        self._provider.shutdown()
+        last = threading.Thread(target=self._provider.shutdown, name="traces-end", daemon=True)
+        last.start()
+        last.join(LAST_SECONDS)
 
     def _look(self, event: Visited) -> None:
         is_hunt = event.source is not None and event.source in self._hunting

@@ -18,7 +18,7 @@ from typing import Any
 
 from vedette.config.values import is_tag
 from vedette.contracts.errors import InputError
-from vedette.operations.formats.changedetection_history import PastReader, told_versions
+from vedette.operations.formats.changedetection_history import UNREADABLE, PastReader, member, told_versions
 from vedette.operations.formats.filter_words import changedetection_filters
 from vedette.operations.formats.list_entry import (
     Entry,
@@ -49,14 +49,15 @@ _VERSION = re.compile(r"(?m)^(\d{9,11}),")
 
 def read_changedetection(data: bytes) -> Parsed:
     parsed = Parsed()
-    whole = _unpacked(data) if data[:2] == b"PK" else whole_json(data, "watching", dict)
+    is_packed = data[:2] == b"PK"
+    whole = (
+        _unpacked(data) if is_packed else {**whole_json(data, "watching", dict), "history": {}, "past": {}}
+    )
     tags = _groups(whole)
     titles = {name: str(tag["title"]) for name, tag in tags.items() if "title" in tag}
     for number, (name, watch) in enumerate(whole["watching"].items(), 1):
         said = _with_filters_of_groups(watch if isinstance(watch, Mapping) else {}, tags)
-        past = KeptVersions(
-            _past(str(whole.get("history", {}).get(name, ""))), whole.get("past", {}).get(name, ())
-        )
+        past = KeptVersions(_past(str(whole["history"].get(name, ""))), whole["past"].get(name, ()))
         _take_watch(parsed, number, said, titles, past)
     return parsed
 
@@ -92,8 +93,10 @@ def _unpacked(data: bytes) -> dict[str, Any]:
             whole = _whole(texts)
             whole["past"] = _versions(PastReader(archive, frozenset(archive.namelist())), whole, texts)
             return whole
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError):
-        raise InputError("the archive cannot be read") from None
+    except UNREADABLE:
+        raise InputError(
+            "the archive cannot be read: it is damaged, encrypted, or not packed by Deflate"
+        ) from None
 
 
 def _versions(reader: PastReader, whole: Said, texts: Mapping[str, bytes]) -> dict[str, tuple[PastText, ...]]:
@@ -130,8 +133,7 @@ def _texts(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
     for name in archive.namelist():
         if name.rpartition("/")[2] not in (BACKUP, WATCH, TAG, HISTORY):
             continue
-        with archive.open(name) as file:
-            text = file.read(left + 1)
+        text = member(archive, name, left + 1)
         left -= len(text)
         if left < 0:
             raise InputError(f"its watches are larger than {MOST // 2**20} MiB")

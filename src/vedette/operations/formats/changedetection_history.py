@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,13 +22,15 @@ MOST_TEXT = 2 * 1024 * 1024  # bytes of one version, unpacked
 MOST_VERSIONS = 200  # of one watch: the newest
 MOST_BYTES = 128 * 1024 * 1024  # of all versions, unpacked
 PLAIN, PACKED = ".txt", ".br"
+UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, NotImplementedError, RuntimeError, EOFError)
 _LINE = re.compile(r"(?m)^(\d{9,11}),([^\r\n]+)$")
 _STEP = 64 * 1024
+_IN_STEPS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others Python unpacks without a limit
 
 
 @dataclass(slots=True)
 class PastReader:
-    """Reads versions out of one backup, within limits for all of them together."""
+    """Reads versions out of one backup, within a limit for all of them together: also for those that it leaves out."""
 
     archive: zipfile.ZipFile
     names: frozenset[str]
@@ -41,17 +44,27 @@ class PastReader:
     def _version(self, folder: str, at: int, name: str) -> PastText | None:
         base = PurePosixPath(name.replace("\\", "/")).name
         path = f"{folder}/{base}" if folder else base
-        if path not in self.names or not base.endswith((PLAIN, PLAIN + PACKED)):
+        if self.left <= 0 or path not in self.names or not base.endswith((PLAIN, PLAIN + PACKED)):
             return None
-        with self.archive.open(path) as file:
-            data = file.read(MOST_TEXT + 1)
+        try:
+            data = member(self.archive, path, MOST_TEXT + 1)
+        except UNREADABLE:
+            return None
         text = _unpacked(data) if base.endswith(PACKED) else data
-        if text is None or len(text) > min(MOST_TEXT, self.left):
+        self.left -= MOST_TEXT if text is None else len(text)
+        if text is None or len(text) > MOST_TEXT or self.left < 0:
             return None
-        self.left -= len(text)
         return PastText(
             datetime.fromtimestamp(at, UTC), text.decode("utf-8", "replace").replace("\0", "\ufffd")
         )
+
+
+def member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """So many bytes of a file at most.  Raises one of `UNREADABLE`."""
+    if archive.getinfo(name).compress_type not in _IN_STEPS:
+        raise NotImplementedError("it is packed by something else than Deflate")
+    with archive.open(name) as file:
+        return file.read(most)
 
 
 def told_versions(history: str, listed: object) -> dict[int, str]:

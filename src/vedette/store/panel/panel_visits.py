@@ -18,7 +18,7 @@ from vedette.contracts.panel_run import Batch, BatchId, Progress, ProviderTally
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.core.panel.deadline import RUNNING, status_of
 from vedette.core.panel.shares import SharedMoney, allotted, ends_by
-from vedette.store.connection import connect, transaction
+from vedette.store.connection import at_once, connect, transaction
 from vedette.store.dialect import Insert, Sql
 from vedette.store.lane_visits import SERVER_MS
 from vedette.store.panel import panel_rows as sql
@@ -35,7 +35,7 @@ _BUSY = f"SELECT DISTINCT s.provider FROM {_SHARES} WHERE {_OPEN}"
 _TAKE = (
     "WITH free AS (SELECT v.provider, v.worker FROM panel_visits v WHERE "
     f"(v.worker = '' OR v.until_at <= {SERVER_MS}) AND v.until_at <= {SERVER_MS} - ? AND v.provider IN ({{marks}}) "
-    f"AND EXISTS (SELECT 1 FROM {_SHARES} WHERE s.provider = v.provider AND {_OPEN}) "
+    f"AND EXISTS (SELECT 1 FROM {_SHARES} WHERE s.provider = v.provider AND {_OPEN} AND s.free_at <= {SERVER_MS} - ?) "
     "ORDER BY v.until_at LIMIT ? FOR UPDATE OF v SKIP LOCKED) "
     f"UPDATE panel_visits v SET worker = ?, token = v.token + 1, batch_id = '', until_at = {SERVER_MS} + ? "
     "FROM free f WHERE v.provider = f.provider RETURNING v.provider, v.token, f.worker <> ''"
@@ -45,7 +45,10 @@ _LOST = (
     "UPDATE panel_shares SET lost_usd = lost_usd + allotted_usd, allotted_usd = 0, under_way = 0 "
     "WHERE provider = ? AND ended_by = ''"
 )
-_RENEW = f"UPDATE panel_visits SET until_at = {SERVER_MS} + ? WHERE worker = ? RETURNING provider, token"
+_RENEW = (
+    f"UPDATE panel_visits SET until_at = {SERVER_MS} + ? WHERE worker = ? AND provider = ? AND token = ? "
+    "RETURNING provider, token"
+)
 _VISITED = f"SELECT COUNT(*) FROM panel_visits WHERE worker <> '' AND until_at > {SERVER_MS}"
 _NEXT = (
     f"SELECT s.batch_id FROM {_SHARES} WHERE s.provider = ? AND {_OPEN} AND b.stop_asked_at IS NULL "
@@ -57,7 +60,8 @@ _GIVE_BACK = (
     "WHERE provider = ? AND worker = ? AND token = ?"
 )
 _REST = (
-    f"UPDATE panel_shares SET under_way = 0, allotted_usd = 0, ended_by = ?, free_at = {SERVER_MS} "
+    f"UPDATE panel_shares SET under_way = 0, allotted_usd = 0, ended_by = ?, free_at = {SERVER_MS}, "
+    "lost_usd = lost_usd + CASE WHEN ? THEN 0 ELSE allotted_usd END "
     "WHERE batch_id = ? AND provider = ? AND ended_by = '' AND EXISTS "
     "(SELECT 1 FROM panel_visits v WHERE v.provider = panel_shares.provider AND v.worker = ? AND v.token = ?)"
 )
@@ -92,7 +96,11 @@ _MONEY = (
     "COALESCE(SUM(allotted_usd) FILTER (WHERE provider = ?), 0) FROM panel_shares WHERE batch_id = ?"
 )
 _ALLOT = "UPDATE panel_shares SET allotted_usd = ? WHERE batch_id = ? AND provider = ?"
+# Of a worker that is stopped in the middle of a transaction: the server ends its session, others go on.
+STOPPED_MS = 10_000
+_BOUNDED = f"SET LOCAL idle_in_transaction_session_timeout = {STOPPED_MS}"
 _STATUS = "SELECT status FROM crawl_batches WHERE id = ? FOR UPDATE"
+_OPEN_SHARE = "SELECT 1 FROM panel_shares WHERE batch_id = ? AND ended_by = '' LIMIT 1"
 _ENDED = "SELECT ended_by FROM panel_shares WHERE batch_id = ?"
 _WAITING = (
     f"SELECT COALESCE(SUM(s.waiting), 0), MIN(s.free_at) FILTER (WHERE v.worker = '' OR v.until_at <= {SERVER_MS}) "
@@ -129,11 +137,17 @@ class PanelVisits:
         self._lease = int(lease.total_seconds() * 1000)
         self._one = Lock()  # several threads, one connection
 
-    def renew(self) -> VisitCounts:
-        """Ours are ours for another lease; shares that nobody will ask any more are ended."""
+    def renew(self, tokens: Mapping[str, int]) -> VisitCounts:
+        """Those of these that are still ours are so for another lease; shares that nobody will ask any more are ended.
+
+        What we do not serve lapses, though it may carry our name: a worker that is begun again has that of the last.
+        """
         with self._alone() as db:
             db.execute(_OVER)
-            held = dict(db.execute(_RENEW, (self._lease, self._worker)).fetchall())
+            asked = [
+                (_RENEW, (self._lease, self._worker, name, token)) for name, token in sorted(tokens.items())
+            ]
+            held = dict(row for rows in at_once(db, asked) for row in rows)
             busy = tuple(sorted(name for (name,) in db.execute(_BUSY)))
             return VisitCounts(busy, db.execute(_VISITED).fetchone()[0], held)
 
@@ -142,7 +156,7 @@ class PanelVisits:
         if most <= 0 or not providers:
             return []
         marks, waited = ", ".join("?" * len(providers)), int(late.total_seconds() * 1000)
-        values = (waited, *providers, most, self._worker, self._lease)
+        values = (waited, *providers, waited, most, self._worker, self._lease)
         with self._alone() as db:
             taken = db.execute(_TAKE.format(marks=marks), values).fetchall()
             for provider, _, _ in taken:
@@ -157,14 +171,17 @@ class PanelVisits:
             is_ours = db.execute(_SERVES, (found, visit.provider, visit.worker, visit.token)).rowcount
         return BatchId(found) if found and is_ours else None
 
-    def end_share(self, visit: PanelVisit, batch: BatchId, by: str) -> bool:
-        """Nothing of it is under way.  An empty word: it goes on later.  False: others may yet leave it dollars."""
+    def end_share(self, visit: PanelVisit, batch: BatchId, by: str, *, is_known: bool = True) -> bool:
+        """Nothing of it is under way.  An empty word: it goes on later.  False: others may yet leave it dollars.
+
+        `is_known`: all that it spent is in the store.  Where it is not, what it had in hand counts as lost.
+        """
         with self._alone() as db:
             db.execute(_STATUS, (batch,)).fetchone()  # one at a time
             left = db.execute(_ELSEWHERE, (batch, visit.provider)).fetchone()[0]
             is_over = by != "budget_spent" or left <= 0
             word = by if is_over else ""
-            db.execute(_REST, (word, batch, visit.provider, visit.worker, visit.token))
+            db.execute(_REST, (word, is_known, batch, visit.provider, visit.worker, visit.token))
         return is_over
 
     def whole(self) -> list[BatchId]:
@@ -178,6 +195,7 @@ class PanelVisits:
     @contextmanager
     def _alone(self) -> Iterator[SqlConnection]:
         with self._one, transaction(self._db, self._path) as db:
+            db.execute(_BOUNDED)
             yield db
 
 
@@ -199,6 +217,7 @@ class SharedPanelStore(PanelStore):
 
     def _check_ours(self, batch: BatchId) -> None:
         visit = self._visit
+        self._db.run(_BOUNDED)
         if not self._db.rows(_OURS, (batch, visit.provider, visit.worker, visit.token)):
             raise TakenOverError(f"another worker asks {visit.provider} for {batch} by now")
 
@@ -237,7 +256,7 @@ class PanelHandover(PanelStore):
         """A new batch, with so many cells for each provider."""
         with self._db.transaction():
             self.create(batch, domains)
-            at = to_ms(batch.started_at)
+            at = self._db.rows(f"SELECT {SERVER_MS}")[0][0]
             self._db.insert(_NEW_SHARE, [(batch.id, provider, at) for provider in cells])
             for provider, count in cells.items():
                 self._db.run(
@@ -249,6 +268,7 @@ class PanelHandover(PanelStore):
     def end_once(self, batch: BatchId, *, now: datetime) -> str:
         """The word it ended by.  Empty: another worker has ended it."""
         with self._db.transaction():
+            self._db.run(_BOUNDED)
             if self._db.rows(_STATUS, (batch,)) != [(RUNNING,)]:
                 return ""
             by = ends_by({word for (word,) in self._db.rows(_ENDED, (batch,))})
@@ -256,6 +276,11 @@ class PanelHandover(PanelStore):
             dropped = self.end(found, by=by, now=now)
             self._db.run("DELETE FROM panel_leases WHERE batch_id = ?", (batch,))
             return status_of(by, dropped)
+
+
+def is_with_workers(db: Sql, batch: BatchId) -> bool:
+    """It was left to workers, and they are not through with it."""
+    return bool(db.rows(_OPEN_SHARE, (batch,)))
 
 
 def panel_waits(db: SqlConnection, now: int) -> tuple[int, timedelta]:

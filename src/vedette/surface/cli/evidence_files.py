@@ -108,7 +108,7 @@ def stamp(session: Session) -> None:
         session.out.document({"stamped": made})
     else:
         session.out.say(
-            f"{count(made, 'time stamp')} kept in STAMPS" if made else "HEADS has not changed since"
+            f"{count(made, 'time stamp')} kept in STAMPS" if made else "HEADS has nothing new to stamp"
         )
 
 
