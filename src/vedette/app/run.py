@@ -58,7 +58,8 @@ from vedette.engine.settle.fallback import GuardedHunter, GuardedScheduler
 from vedette.engine.settle.hunter import Hunter
 from vedette.engine.settle.ids import Ids
 from vedette.engine.settle.scheduler import Scheduler
-from vedette.engine.settle.settler import Aside, Hunt
+from vedette.engine.settle.settler import Hunt
+from vedette.engine.settle.settler_orders import Aside
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.language import reader_version
