@@ -438,8 +438,16 @@ def test_a_claim_that_comes_too_soon_is_answered_in_its_time_where_there_is_no_g
     assert max(desk.orders.waits[-2:]) == SHARED.claims_s
 
 
+class WaitedClock(JumpingClock):
+    """Its stopwatches go on with it."""
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        begun = self.now()
+        return lambda: self.now() - begun
+
+
 def test_looks_of_several_workers_are_written_within_a_second_however_many_keep_coming():
-    desk, later = Desk(pace=SHARED), iter(looks(50))
+    desk, later = Desk(clock=WaitedClock(NOON), pace=SHARED), iter(looks(50))
 
     def one_more() -> None:
         desk.clock.advance(timedelta(seconds=desk.orders.waits[-1]))
