@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,17 +14,20 @@ from trips_kit import TripCounter
 
 from vedette.contracts.errors import LanesLostError
 from vedette.contracts.lane import LaneState
+from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Ask, Questions, Settlement, Watch
 from vedette.contracts.words import EvidenceId, LaneKey, Risk
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.lanes.visit import LEASE
+from vedette.engine.settle.scheduler import Scheduler, SchedulerOptions
 from vedette.frontier.queue import best
 from vedette.store import statements as sql
 from vedette.store.connection import connect, operating
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.lane_visits import LaneExchange, LaneVisits
 from vedette.store.rows import watch_row
+from vedette.store.schedule_rows import ServerScheduleReader, schedule_statements
 from vedette.store.sqlite import Writer
 from vedette.store.worker_rows import say
 
@@ -298,3 +301,43 @@ def test_a_group_that_was_committed_though_nobody_heard_of_it_is_not_written_twi
     again = worker.writer.settle(group)
     assert (again.count, again.head) == (reached.count, reached.head)  # type: ignore[union-attr]
     assert rows(postgres_store, "SELECT number, chain FROM seals ORDER BY 1") == before
+
+
+# the scheduler of a worker
+
+
+def test_what_the_learned_policy_reads_for_a_group_is_one_trip(worker: Worker):
+    watches = [a_watch(f"https://{host}.example/{n}") for host in "abc" for n in range(3)]
+
+    def group(first: int) -> list[Settlement]:
+        return [replace(look, lesson=Lesson(now=NOON, changed=True)) for look in looks_at(watches, first)]
+
+    with closing(connect(worker.address, read_only=True)) as db:
+        scheduler = Scheduler(ServerScheduleReader(db), SchedulerOptions(reviews=False), lambda at: 1)
+        with worker.trips(1):
+            done, rows_beside = scheduler.decide(group(1))
+        assert rows_beside is not None
+        assert all(one.watch.due_at > NOON for one in done)  # type: ignore[operator]
+        scheduler.visited.extend((A, B))  # another may have been there: they are read anew
+        with worker.trips(1):
+            scheduler.decide(group(20))
+
+
+def test_a_host_that_another_worker_looked_at_is_as_the_store_has_it_now(
+    worker: Worker, postgres_store: PostgresAddress
+):
+    watch = a_watch("https://a.example/1")
+    look = replace(looks_at([watch])[0], lesson=Lesson(now=NOON, host_ok=False, failures=1))
+    with closing(connect(worker.address, read_only=True)) as db:
+        scheduler = Scheduler(ServerScheduleReader(db), SchedulerOptions(reviews=False), lambda at: 1)
+        _, mine = scheduler.decide([look])
+        assert mine is not None
+        assert [host.streak for host in mine.hosts] == [1]
+        with operating(postgres_store) as other:
+            host = replace(mine.hosts[0], streak=7)
+            for statement, values in schedule_statements(ScheduleRows(hosts=(host,))):
+                other.executemany(statement, values)
+        scheduler.visited.append(A)
+        _, again = scheduler.decide([look])
+        assert again is not None
+        assert [host.streak for host in again.hosts] == [8]

@@ -72,7 +72,7 @@ from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.store.compliance import ComplianceFile
 from vedette.store.hunt_rows import HuntReader, release
-from vedette.store.schedule_rows import ScheduleReader
+from vedette.store.schedule_rows import ScheduleReader, ServerScheduleReader
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
 
@@ -392,7 +392,8 @@ def _scheduler(
     """
     if facts.policy != LEARNED:
         return None
-    reader = ScheduleReader(opened.writer.connection)
+    kind = ServerScheduleReader if opened.series else ScheduleReader
+    reader = kind(opened.writer.connection)
     options = replace(scheduler_options(config, reader.crawl_delay), reviews=not opened.series)
     rule = due_rule(config, facts.policy)
     return GuardedScheduler(lambda: Scheduler(reader, options, ids.next), problem, rule)
