@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 from settlements import HOUR, NOON, SECOND, a_group, a_look, a_watch
+from stocked import a_change
 from trips_kit import TripCounter
 
+from vedette.contracts.change import ChangeState
 from vedette.contracts.errors import LanesLostError
+from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import Lesson, ScheduleRows
+from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Ask, Questions, Settlement, Watch
-from vedette.contracts.words import EvidenceId, LaneKey, Risk
+from vedette.contracts.words import EvidenceId, LaneKey, Outcome, Risk, SourceId, VisitId, WatchId
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.lanes.visit import LEASE
 from vedette.engine.settle.scheduler import Scheduler, SchedulerOptions
@@ -26,8 +30,9 @@ from vedette.store import statements as sql
 from vedette.store.connection import connect, operating
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.lane_visits import LaneExchange, LaneVisits
-from vedette.store.rows import watch_row
+from vedette.store.rows import robots_row, source_row, watch_row
 from vedette.store.schedule_rows import ServerScheduleReader, schedule_statements
+from vedette.store.server_reader import ReadAhead, ServerReader
 from vedette.store.sqlite import Writer
 from vedette.store.worker_rows import say
 
@@ -46,7 +51,8 @@ class Worker:
     tokens: dict[LaneKey, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.writer = FencedWriter(self.address, tokens=lambda: dict(self.tokens))
+        self.ahead = ReadAhead()
+        self.writer = FencedWriter(self.address, tokens=lambda: dict(self.tokens), ahead=self.ahead)
         assert self.writer.take_series(1)
 
     def hold(self, *lanes: LaneKey) -> None:
@@ -233,6 +239,51 @@ def test_what_was_read_before_a_lane_was_lost_and_taken_again_is_not_written(
     with pytest.raises(LanesLostError):
         worker.writer.settle(a_group(*looks_at(watches)))
     assert rows(postgres_store, "SELECT * FROM visits") == []
+
+
+def test_what_a_second_look_reads_comes_with_the_claim(worker: Worker, postgres_store: PostgresAddress):
+    """Its change, the looks since, and where the payloads are that it compares."""
+    watch = a_watch("https://a.example/1")
+    plant(postgres_store, watch)
+    worker.hold(A)
+    (first,) = worker.handed(A)
+    look = a_look(first, 1, b"one")
+    change = a_change(ChangeState.OBSERVED, at=look.visit.at)(first.id, VisitId(1))
+    worker.writer.settle(a_group(replace(look, change=change)))
+    with operating(postgres_store) as db:
+        db.execute("UPDATE watches SET pending_change = ?, seen_evidence = 1, due_at = 0", (change.id,))
+    with closing(ServerReader(worker.address)) as reader, worker.trips(1):
+        found, since = reader.change(change.id), reader.looks_since(first.id, change.observed_at)
+        place = reader.located(EvidenceId(1))
+    with closing(ServerReader(worker.address, worker.ahead)) as reader:
+        worker.handed(A)
+        with worker.trips(0):
+            assert reader.change(change.id) == found
+            assert reader.looks_since(first.id, change.observed_at) == since
+            assert reader.located(EvidenceId(1)) == place
+    assert found is not None
+    assert place is not None
+    assert [evidence for evidence, _ in since] == [1]
+
+
+def test_a_source_comes_with_its_robots_txt_and_its_own_address_in_one_trip(
+    worker: Worker, postgres_store: PostgresAddress
+):
+    source = Source(id=SourceId("s"), name="s", url="https://a.example/list", lister=ListerKind.PAGE)
+    rules = RobotsRules(
+        origin="https://a.example", fetched_at=NOON, expires_at=NOON + HOUR, status=200, outcome=Outcome.OK, text="x",
+        verdict="rules",
+    )  # fmt: skip
+    with operating(postgres_store) as db:
+        db.execute(sql.FOUND_SOURCE, source_row(source, now=NOON))
+        db.execute(sql.SAVE_ROBOTS, robots_row(rules))
+        db.execute(sql.NEW_WATCH, watch_row(a_watch(source.url, merged_into=WatchId(7))))
+    with closing(ServerReader(worker.address)) as reader, worker.trips(1):
+        found = reader.source(source.id)
+        assert found is not None
+        assert found[0] == source
+        assert reader.own_watch(source) == 7
+        assert reader.robots("https://a.example") == rules
 
 
 # groups

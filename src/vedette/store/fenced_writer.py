@@ -26,6 +26,7 @@ from vedette.store.rows import to_ms
 from vedette.store.schedule_rows import merged
 from vedette.store.seal_rows import LAST_SEAL, GroupSeals, Touched, last_seal, write_sealed
 from vedette.store.server_claims import ServerClaims
+from vedette.store.server_reader import ReadAhead
 from vedette.store.sqlite import Heads, Writer, read_payload
 
 HOST, BUDGET = "host:", "budget:"
@@ -35,12 +36,18 @@ _WRITTEN = "SELECT 1 FROM visits WHERE id = ?"
 
 
 class FencedWriter(Writer):
-    """`tokens`: the lanes that this worker holds, as far as it knows."""
+    """`tokens`: the lanes that this worker holds, as far as it knows.  `ahead`: for whoever reads for its looks."""
 
-    def __init__(self, path: PostgresAddress, *, tokens: Callable[[], Mapping[LaneKey, int]]) -> None:
+    def __init__(
+        self,
+        path: PostgresAddress,
+        *,
+        tokens: Callable[[], Mapping[LaneKey, int]],
+        ahead: ReadAhead | None = None,
+    ) -> None:
         super().__init__(path, worker="")
         self._tokens = tokens
-        self._claims = ServerClaims(tokens, self._pick)
+        self._claims = ServerClaims(tokens, self._pick, ahead or ReadAhead())
         self._places = _KnownPlaces()
         self._in_doubt: int | None = None  # the first visit of a group whose commit nobody answered
 

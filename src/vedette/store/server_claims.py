@@ -16,6 +16,7 @@ from vedette.store import statements as sql
 from vedette.store.connection import Order
 from vedette.store.row_columns import WATCH_COLUMNS
 from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, read_watch, to_ms
+from vedette.store.server_reader import PLACE, PLACE_SIZE, ReadAhead
 
 Heads = list[
     tuple[WatchId, Risk, datetime, int]
@@ -35,8 +36,9 @@ def _whole_heads(pick: str) -> str:
     """The heads of all these lanes, each with its watch: second looks, then class by class."""
     heads = sql.lane_heads(pick, lane="a.lane", most="a.most")
     return (
-        f"SELECT a.number, h.risk, h.due_at, h.interval_s, {_WHOLE} FROM {_ASKED} CROSS JOIN LATERAL ({heads}) AS h "
-        "JOIN watches w ON w.id = h.id "
+        f"SELECT a.number, h.risk, h.due_at, h.interval_s, {PLACE}, {_WHOLE} FROM {_ASKED} "
+        f"CROSS JOIN LATERAL ({heads}) AS h JOIN watches w ON w.id = h.id "
+        "LEFT JOIN evidence e ON e.id = w.seen_evidence "
         "ORDER BY a.number, h.interval_s >= 0, h.risk DESC, h.due_at, h.interval_s, h.id"
     )
 
@@ -44,8 +46,9 @@ def _whole_heads(pick: str) -> str:
 class ServerClaims:
     """`tokens`: the lanes that this worker holds, as far as it knows."""
 
-    def __init__(self, tokens: Callable[[], Mapping[LaneKey, int]], pick: str) -> None:
+    def __init__(self, tokens: Callable[[], Mapping[LaneKey, int]], pick: str, ahead: ReadAhead) -> None:
         self._tokens = tokens
+        self._ahead = ahead
         self._pick = pick
         self._heads_query = _whole_heads(pick)
         self._in_hand: dict[LaneKey, tuple[int, set[WatchId]]] = {}  # handed out and not written
@@ -65,6 +68,7 @@ class ServerClaims:
         orders: list[Order] = [
             (self._heads_query, (lanes, most, *((by, at) * sql.HEADS))),
             (_NEXT_DUES, (by, lanes)),
+            *self._ahead.questions(lanes, due_by),
         ]
         for ask in asks:
             if ask.ordered:
@@ -80,11 +84,15 @@ class ServerClaims:
         """The answers, in order."""
         found: dict[LaneKey, list[Any]] = {ask.lane: [] for ask in self._asks}
         self._rows.clear()
-        for number, risk, due_at, interval, *row in next(told):
+        for number, risk, due_at, interval, *both in next(told):
+            place, row = both[:PLACE_SIZE], both[PLACE_SIZE:]
+            if place[0] is not None:
+                self._ahead.put(place)
             found[self._asks[number - 1].lane].append((row[0], risk, due_at, interval))
             self._rows[row[0]] = row
         places = [(ask.lane, risk) for ask in self._asks for risk in Risk]
         self._dues = {place: opt_at(due_at) for place, (_, due_at) in zip(places, next(told), strict=True)}
+        self._ahead.read(told)
         for ask in self._asks:
             if ask.ordered:
                 found[ask.lane] = [*next(told), *found[ask.lane]]

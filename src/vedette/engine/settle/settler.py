@@ -236,7 +236,8 @@ class Settler(threading.Thread):
         most = GROUP
         while True:
             try:
-                order = self._orders.next(timeout if len(self._ended) < GROUP else 0.0)
+                pause = timeout if len(self._ended) < GROUP else 0.0
+                order = self._orders.next(pause, is_gathering=bool(self._ended))
             except queue.Empty:
                 if timeout and company.has_come() and len(self._ended) < GROUP:
                     timeout = company.wait(quiet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 from collections.abc import Callable
@@ -53,17 +54,21 @@ class SettlerOrders:
     def put(self, order: SettlerOrder) -> None:
         self.queue.put(order)
 
-    def next(self, timeout: float) -> SettlerOrder:
-        """Raises queue.Empty after so many seconds.  A claim is given when it may be answered."""
+    def next(self, timeout: float, *, is_gathering: bool) -> SettlerOrder:
+        """Raises queue.Empty after so many seconds.  A claim is given when it may be answered by itself.
+
+        Where looks wait to be written, it waits for their group: what it asks goes with what the group must know.
+        """
         while True:
-            wait = timeout if self.waiting is None else min(timeout, self._claim_wait())
+            waits = self._claim_wait(is_gathering)
+            wait = timeout if self.waiting is None else min(timeout, waits)
             try:
                 order = self.queue.get(timeout=wait)
             except queue.Empty:
                 if self.waiting is None or wait >= timeout:
                     raise
                 return self.waiting
-            if not isinstance(order, ClaimOrder) or self.waiting is not None or not self._claim_wait():
+            if not isinstance(order, ClaimOrder) or self.waiting is not None or not waits:
                 return order
             self.waiting = order
 
@@ -71,8 +76,10 @@ class SettlerOrders:
         self.waiting = None if self.waiting is claim else self.waiting
         self._answered = self._clock.stopwatch()
 
-    def _claim_wait(self) -> float:
-        """Seconds until the next claim may be answered."""
-        if self._answered is None or not self._every_s:
+    def _claim_wait(self, is_gathering: bool) -> float:
+        """Seconds until the next claim may be answered by itself."""
+        if not self._every_s:
             return 0.0
-        return max(0.0, self._every_s - self._answered().total_seconds())
+        if is_gathering:
+            return math.inf
+        return 0.0 if self._answered is None else max(0.0, self._every_s - self._answered().total_seconds())
