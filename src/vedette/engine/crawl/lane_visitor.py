@@ -20,7 +20,7 @@ from vedette.contracts.lane import LaneHold, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import LaneKey
-from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
+from vedette.core.lanes.visit import A_STEP, AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
 from vedette.frontier.visit_queue import VisitFrontier
 from vedette.jobs.lane_calls import LaneCalls
 from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
@@ -136,9 +136,8 @@ class LaneVisitor(threading.Thread):
     def _asked(self) -> LaneExchange:
         named = tuple(lane for lane in self.wanted if lane not in self._ours)
         room = min(self.room, self._share) - len(self._ours) - len(named)
-        return LaneExchange(
-            room=min(room, AT_ONCE), named=named, back=tuple(self._back), sooner=self._sooner()
-        )
+        most = A_STEP if self.taken else AT_ONCE
+        return LaneExchange(room=min(room, most), named=named, back=tuple(self._back), sooner=self._sooner())
 
     def _sooner(self) -> dict[LaneKey, datetime]:
         """Kept until the store has heard it."""
