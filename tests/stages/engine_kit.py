@@ -16,7 +16,7 @@ from vedette.contracts.watch import Ask, Group, Job, Release, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits.budget import RunLimits
 from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, RunTerms
-from vedette.engine.settle.settler import Aside
+from vedette.engine.settle.settler_orders import Aside
 from vedette.frontier import Frontier
 from vedette.frontier.queue import best
 from vedette.lanes import LaneKeeper, LanePolicies

@@ -69,13 +69,13 @@ def test_a_lane_of_a_silent_worker_is_anothers_with_a_higher_token(
     first: LaneVisits, second: LaneVisits, postgres_store: PostgresAddress
 ):
     tokens = {one.lane: one.token for one in first.take(len(LANES))}
-    assert first.renew(tokens) == set(LANES)
+    assert first.renew(tokens).kept == set(LANES)
     silent(postgres_store, "w1")
     taken = {one.lane: one for one in second.take(len(LANES))}
     assert all(taken[lane].token > token and taken[lane].was_lost for lane, token in tokens.items())
-    assert first.renew(tokens) == set()
+    assert first.renew(tokens).kept == set()
     first.give_back([(lane, token, LaneState(failures=3)) for lane, token in tokens.items()])
-    assert second.renew({lane: one.token for lane, one in taken.items()}) == set(LANES)
+    assert second.renew({lane: one.token for lane, one in taken.items()}).kept == set(LANES)
     with closing(connect(postgres_store, read_only=True)) as db:
         assert db.execute("SELECT COUNT(*) FROM lanes").fetchone()[0] == 0  # nothing of the first was written
 

@@ -22,6 +22,7 @@ from vedette.contracts.watch import (
     Group,
     LedgerNote,
     Payload,
+    Questions,
     RecordKind,
     Release,
     Segment,
@@ -30,7 +31,7 @@ from vedette.contracts.watch import (
     WrittenRecord,
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, SourceId, WatchId
-from vedette.engine.settle.group_pace import OWN
+from vedette.engine.settle.group_pace import OWN, SHARED, GroupPace
 from vedette.engine.settle.settler import GROUP, HEARTBEAT, Settler, SettlerCalls
 from vedette.frontier.queue import LEASE, Heads
 from vedette.telemetry.clock import JumpingClock
@@ -62,6 +63,10 @@ class FakeStore:
         self.known: dict[bytes, list[Payload]] = {}
         self.later: dict[Risk, datetime] = {}
         self.kept_until: datetime | None = None
+        self.asked: list[Questions] = []
+
+    def ask_ahead(self, questions: Questions) -> None:
+        self.asked.append(questions)
 
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         self.log.note("claim")
@@ -160,8 +165,9 @@ class Orders:
 class Desk:
     """A settler with fakes around it, driven turn by turn."""
 
-    def __init__(self, *, clock: JumpingClock | None = None, **log: Any) -> None:
+    def __init__(self, *, clock: JumpingClock | None = None, pace: GroupPace = OWN, **log: Any) -> None:
         self.log = Log(**log)
+        self.pace = pace
         self.clock = clock or JumpingClock(NOON)
         self.store, self.archive = FakeStore(self.log), FakeArchive(self.log)
         self.dirty: list[tuple[LaneKey, LaneState]] = []
@@ -169,7 +175,7 @@ class Desk:
             self.store, self.archive, run=RUN, clock=self.clock, calls=self._calls()
         )  # fmt: skip
         self.orders = Orders()
-        self.settler._orders = self.orders  # type: ignore[assignment]
+        self.settler._orders.queue = self.orders  # type: ignore[assignment]
 
     def _calls(self) -> SettlerCalls:
         def committed(group: Group) -> None:
@@ -187,7 +193,9 @@ class Desk:
             moved, self.dirty = tuple(self.dirty), []
             return moved
 
-        return SettlerCalls(committed=committed, claimed=claimed, failed=failed, dirty_lanes=dirty_lanes)
+        return SettlerCalls(
+            committed=committed, claimed=claimed, failed=failed, dirty_lanes=dirty_lanes, pace=self.pace
+        )
 
 
 def looks(count: int, first: int = 1) -> list:
@@ -339,7 +347,7 @@ def test_what_goes_along_is_in_the_next_group_and_only_there():
 
 def test_drain_returns_when_all_that_was_handed_over_is_committed():
     desk = Desk()
-    desk.settler._orders = queue.SimpleQueue()
+    desk.settler._orders.queue = queue.SimpleQueue()
     desk.settler.start()
     for settled in looks(5):
         desk.settler.settle(settled)
@@ -401,6 +409,55 @@ def test_a_class_that_filled_the_claim_has_more_that_is_due_now():
     ((_, watches, dues),) = desk.log.claimed
     assert len(watches) == 2
     assert dues[Risk.MEDIUM] == NOON - 2 * SECOND
+
+
+def test_a_claim_that_comes_too_soon_is_answered_with_the_next_group_in_one_question():
+    """A server of several workers is asked seldom."""
+    desk = Desk(pace=SHARED)
+    planted(desk, a_watch())
+    desk.settler.claim([Ask(A, 1)], due_by=NOON)
+    desk.settler.turn()
+    assert desk.log.calls == ["claim", "take", "claimed"]
+    look = looks(1)[0]
+    desk.settler.settle(look)
+    desk.settler.claim([Ask(B, 2)], due_by=NOON)
+    desk.settler.drain(0)
+    desk.settler.turn()
+    assert desk.log.calls[3:6] == ["claim", "claimed", "append"]
+    (asked,) = desk.store.asked
+    assert (asked.asks, asked.due_by, asked.digests) == ((Ask(B, 2),), NOON, (look.visit.digest,))
+    assert desk.log.claimed[-1][0] == B
+
+
+def test_a_claim_that_comes_too_soon_is_answered_in_its_time_where_there_is_no_group():
+    desk = Desk(pace=SHARED)
+    for lane in (A, B):
+        desk.settler.claim([Ask(lane, 1)], due_by=NOON)
+        desk.settler.turn()
+    assert [one[0] for one in desk.log.claimed] == [A, B]
+    assert max(desk.orders.waits[-2:]) == SHARED.claims_s
+
+
+class WaitedClock(JumpingClock):
+    """Its stopwatches go on with it."""
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        begun = self.now()
+        return lambda: self.now() - begun
+
+
+def test_looks_of_several_workers_are_written_within_a_second_however_many_keep_coming():
+    desk, later = Desk(clock=WaitedClock(NOON), pace=SHARED), iter(looks(50))
+
+    def one_more() -> None:
+        desk.clock.advance(timedelta(seconds=desk.orders.waits[-1]))
+        desk.settler.settle(next(later))
+
+    desk.settler.settle(next(later))
+    desk.orders.meanwhile = one_more
+    desk.settler.turn()
+    assert 0.5 < sum(desk.orders.waits[1:]) < 1.0
+    assert len(desk.log.groups) == 1
 
 
 def test_leases_are_kept_though_nobody_says_anything():

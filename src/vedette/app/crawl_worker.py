@@ -96,6 +96,7 @@ async def visiting(
         lost=lambda lanes: tell(visits.lost, lanes),
         failed=lambda error: tell(run.engine.on_failed, error),
         server_time=clock.heard,
+        ordered=lambda number: tell(visits.ordered, number),
     )
     worker = worker_name(opened.series)
     store = (

@@ -30,7 +30,7 @@ from vedette.store.corrections import take_effect
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.migrate import ARCHIVE, prepare_place
 from vedette.store.operator import save_source
-from vedette.store.server_reader import ServerReader
+from vedette.store.server_reader import ReadAhead, ServerReader
 from vedette.store.sqlite import Pick, Reader, Writer
 
 
@@ -47,8 +47,9 @@ def open_store(
     shared = tokens is not None and isinstance(path, PostgresAddress)
     with ExitStack() as held:
         held.enter_context(locked(loaded.data, shared=shared))
+        ahead = ReadAhead()
         if tokens is not None and isinstance(path, PostgresAddress):
-            writer: Writer = FencedWriter(path, tokens=tokens)
+            writer: Writer = FencedWriter(path, tokens=tokens, ahead=ahead)
         else:
             writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         writer.take_lock(shared=shared)
@@ -59,7 +60,7 @@ def open_store(
         archive = archive_of(loaded, worker_name(series))
         found = archive.recover(writer.segments(), now=clock.now())
         killed = writer.was_killed()
-        reader = ServerReader(path) if isinstance(path, PostgresAddress) else Reader(path)
+        reader = ServerReader(path, ahead) if isinstance(path, PostgresAddress) else Reader(path)
         yield Opened(writer, reader, archive, killed, path, pick, mended, healed, found.damage, series)
 
 

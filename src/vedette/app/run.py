@@ -58,7 +58,8 @@ from vedette.engine.settle.fallback import GuardedHunter, GuardedScheduler
 from vedette.engine.settle.hunter import Hunter
 from vedette.engine.settle.ids import Ids
 from vedette.engine.settle.scheduler import Scheduler
-from vedette.engine.settle.settler import Aside, Hunt
+from vedette.engine.settle.settler import Hunt
+from vedette.engine.settle.settler_orders import Aside
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.language import reader_version
@@ -71,7 +72,7 @@ from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.store.compliance import ComplianceFile
 from vedette.store.hunt_rows import HuntReader, release
-from vedette.store.schedule_rows import ScheduleReader
+from vedette.store.schedule_rows import ScheduleReader, ServerScheduleReader
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
 
@@ -392,7 +393,8 @@ def _scheduler(
     """
     if facts.policy != LEARNED:
         return None
-    reader = ScheduleReader(opened.writer.connection)
+    kind = ServerScheduleReader if opened.series else ScheduleReader
+    reader = kind(opened.writer.connection)
     options = replace(scheduler_options(config, reader.crawl_delay), reviews=not opened.series)
     rule = due_rule(config, facts.policy)
     return GuardedScheduler(lambda: Scheduler(reader, options, ids.next), problem, rule)

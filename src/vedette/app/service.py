@@ -56,7 +56,7 @@ from vedette.engine.stages.queue_worker import QueueWorker
 from vedette.store import connection
 from vedette.store.connection import StorePlace, connect
 from vedette.store.job_bus import SqliteJobBus
-from vedette.store.operator import fired_at, mark_fired, operating
+from vedette.store.operator import fired, mark_fired, operating
 from vedette.store.outbox import trim
 from vedette.store.scrape import ScrapeFigures, figures
 from vedette.store.worker_rows import loads
@@ -66,6 +66,7 @@ from vedette.telemetry.metrics import Meters, Registry
 KEPT = timedelta(days=90)  # what was sent stays in the outbox for so long
 WAIT_S = 5.0  # before what goes on beside the engine tries a store again that took nothing
 NAP_S = 1.0  # cron looks at the clock so often: a machine that slept is late by no more
+MARKS_LAST = timedelta(seconds=30)  # what the store has of the last fires is read again after this
 FRESH = timedelta(seconds=15)  # figures of the store are read again after this,
 REST = 20  # and never more than a twentieth of the time is spent on reading them
 
@@ -246,16 +247,22 @@ class Service:
             await self.check()
 
     async def _cron(self, bus: JobBus) -> None:
+        """What fired last is read again when an entry seems due, and now and then: others may have set it."""
         entries = cron_entries(self.loaded.config)
+        fired, read = await asyncio.to_thread(self._fired), self.clock.stopwatch()
         for entry in entries:
-            if await asyncio.to_thread(self._fired_at, entry.name) is None:
-                await asyncio.to_thread(self._mark, entry.name, self.clock.now())
+            if entry.name not in fired:
+                fired[entry.name] = self.clock.now()
+                await asyncio.to_thread(self._mark, entry.name, fired[entry.name])
         while True:
+            now = self.clock.now()
+            if read() >= MARKS_LAST or any(missed(one, fired.get(one.name), now) for one in entries):
+                fired, read = await asyncio.to_thread(self._fired), self.clock.stopwatch()
             for entry in entries:
-                fired = await asyncio.to_thread(self._fired_at, entry.name)
-                at = missed(entry, fired, self.clock.now())
+                at = missed(entry, fired.get(entry.name), now)
                 if at is not None:
                     await self.fire(entry, at, bus)
+                    fired[entry.name] = at
             await asyncio.sleep(NAP_S)
 
     def _sentinel(self, bus: JobBus, path: StorePlace, hearing: SentinelHearing) -> SentinelQueue:
@@ -311,9 +318,9 @@ class Service:
             trim(db, before=now - KEPT)
             return check_health(db, now=now, params=watchdog_params(config), route=route)
 
-    def _fired_at(self, name: str) -> datetime | None:
+    def _fired(self) -> dict[str, datetime]:
         with closing(connect(self._place, read_only=True)) as db:
-            return fired_at(db, name)
+            return fired(db)
 
     def _mark(self, name: str, at: datetime) -> None:
         with operating(self._place) as db:

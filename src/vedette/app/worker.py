@@ -9,9 +9,10 @@ import asyncio
 import os
 import socket
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TextIO
@@ -30,14 +31,14 @@ from vedette.contracts.errors import InputError, StoreError, StoreWaitError, Tak
 from vedette.contracts.events import ProblemTold, Serving
 from vedette.contracts.lane import ALL
 from vedette.contracts.ports import Clock
-from vedette.contracts.sql_connection import PostgresAddress
+from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.workers import Role, WorkerRow, WorkerState
 from vedette.core.lanes.visit import LEASE
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.run import CrawlRun, OnEvent
 from vedette.store.connection import comes_back, connect, told
 from vedette.store.migrate import newer_store
-from vedette.store.worker_rows import alive, say
+from vedette.store.worker_rows import say
 from vedette.telemetry.server_clock import ServerClock
 
 BEAT_S = 5.0
@@ -76,6 +77,8 @@ class Worker:
     _panel: PanelDuty | None = None
     _jobs: int = 0  # stage jobs that ended
     _error: BaseException | None = None
+    _said: SqlConnection | None = None  # on which it says that it is there
+    _saying: threading.Lock = field(default_factory=threading.Lock)
     _is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -273,15 +276,21 @@ class Worker:
         """Gives how many workers look.  One that looks has its name when it has begun."""
         if Role.CRAWL in self.roles and self._run is None:
             return 1
-        with closing(connect(self.path)) as db:
-            say(db, self._row())
-            return alive(db)[Role.CRAWL]
+        with self._saying:
+            row = self._row()
+            if self._said is not None:
+                try:
+                    return say(self._said, row)[Role.CRAWL]
+                except sqlite3.Error:  # the session was cut: on a new one
+                    self._said.close()
+            self._said = connect(self.path)
+            return say(self._said, row)[Role.CRAWL]
 
     def _say_last(self) -> None:
-        try:
+        with suppress(StoreError, sqlite3.Error):  # it will count as silent
             self._say()
-        except (StoreError, sqlite3.Error):
-            return  # it will count as silent
+        if self._said is not None:
+            self._said.close()
 
     def _row(self) -> WorkerRow:
         run, now = self._run, self.clock.now()

@@ -444,3 +444,14 @@ class Ask:
     lane: LaneKey
     most: int
     ordered: tuple[WatchId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """What the store is asked for next.  A server answers all of it in one trip."""
+
+    now: datetime
+    asks: tuple[Ask, ...] = ()
+    due_by: datetime | None = None  # of the asks
+    evidence: tuple[EvidenceId, ...] = ()  # where the archive has these,
+    digests: tuple[bytes, ...] = ()  # and payloads with these

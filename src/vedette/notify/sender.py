@@ -90,6 +90,9 @@ class ChannelQueue:
         """The next message that may go out; those beyond the channel's measure are held for a digest."""
         sender, policy = self.sender, self.way.policy
         now = sender.clock.now()
+        due_at = await sender.ask(sender.outbox.next_due, policy.name)
+        if due_at is None or due_at > now:  # a channel that is asked often and has nothing costs one question
+            return self._idle(due_at, now)
         while True:
             await sender.ask(self._gather, now)
             message = await sender.ask(self._next, now)

@@ -20,6 +20,9 @@ from vedette.contracts.errors import NO_MORE_FILES, RESTORE, ConfigError, StoreE
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 
 StorePlace: TypeAlias = Path | PostgresAddress  # a file of SQLite, or a database of PostgreSQL
+Order: TypeAlias = tuple[
+    str, Any
+]  # a statement with a list of rows to write, or with the values of a question
 BEGIN = "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that writes later could only fail
 BUSY_MS = 15_000
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -189,8 +192,8 @@ def answers(db: SqlConnection, query: str, rows: Sequence[Any]) -> Iterable[list
     return found
 
 
-def at_once(db: SqlConnection, orders: Sequence[tuple[str, Any]]) -> list[list[Any]]:
-    """Each order is a statement with a list of rows to write, or with the values of a question; a server is told all.
+def at_once(db: SqlConnection, orders: Sequence[Order]) -> list[list[Any]]:
+    """A server is told all of these in one trip.
 
     Gives what each was answered, nothing where rows were written.
     """

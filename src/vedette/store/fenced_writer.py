@@ -6,7 +6,8 @@ were taken from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,17 +15,19 @@ from vedette.contracts.copies import replace
 from vedette.contracts.errors import LanesLostError
 from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.sql_connection import PostgresAddress
-from vedette.contracts.watch import Ask, Group, Segment, Watch
-from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
+from vedette.contracts.watch import Ask, Group, Payload, Questions, Segment, Watch
+from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.connection import BEGIN, at_once, in_parts
+from vedette.store.connection import BEGIN, Order, at_once, marks
 from vedette.store.group import rows_of
-from vedette.store.lane_visits import held_lanes_query, held_tokens
-from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, read_watch, to_ms
+from vedette.store.lane_visits import all_held_query, held_lanes_query, held_tokens
+from vedette.store.rows import to_ms
 from vedette.store.schedule_rows import merged
-from vedette.store.seal_rows import LAST_SEAL, last_seal, write_sealed
-from vedette.store.sqlite import Heads, Writer
+from vedette.store.seal_rows import LAST_SEAL, GroupSeals, Touched, last_seal, write_sealed
+from vedette.store.server_claims import ServerClaims
+from vedette.store.server_reader import ReadAhead
+from vedette.store.sqlite import Heads, Writer, read_payload
 
 HOST, BUDGET = "host:", "budget:"
 _KILLED = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL AND id LIKE ?"
@@ -33,16 +36,19 @@ _WRITTEN = "SELECT 1 FROM visits WHERE id = ?"
 
 
 class FencedWriter(Writer):
-    """`tokens`: the lanes that this worker holds, as far as it knows."""
+    """`tokens`: the lanes that this worker holds, as far as it knows.  `ahead`: for whoever reads for its looks."""
 
-    def __init__(self, path: PostgresAddress, *, tokens: Callable[[], Mapping[LaneKey, int]]) -> None:
+    def __init__(
+        self,
+        path: PostgresAddress,
+        *,
+        tokens: Callable[[], Mapping[LaneKey, int]],
+        ahead: ReadAhead | None = None,
+    ) -> None:
         super().__init__(path, worker="")
         self._tokens = tokens
-        self._in_hand: dict[
-            LaneKey, tuple[int, set[WatchId]]
-        ] = {}  # handed out under this token, not written
-        self._asked: dict[WatchId, LaneKey] = {}
-        self._dues: dict[tuple[LaneKey, Risk], datetime | None] = {}
+        self._claims = ServerClaims(tokens, self._pick, ahead or ReadAhead())
+        self._places = _KnownPlaces()
         self._in_doubt: int | None = None  # the first visit of a group whose commit nobody answered
 
     def take_series(self, number: int) -> bool:
@@ -51,53 +57,34 @@ class FencedWriter(Writer):
         self._worker = f"w{number}" if is_ours else self._worker
         return is_ours
 
+    def ask_ahead(self, questions: Questions) -> None:
+        """Everything in one trip; what is asked for afterwards is there already."""
+        asks, due_by = questions.asks, questions.due_by or questions.now
+        claims = self._claims.questions(asks, now=questions.now, due_by=due_by) if asks else []
+        places = self._places.questions(questions.evidence, questions.digests)
+        with self._telling():
+            told = iter(at_once(self._db, [*claims, *places]))
+        if claims:
+            self._claims.read(told)
+        self._places.read(told)
+
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """As ever, without what was handed out already: a lane is one worker's, so nobody else need know."""
-        tokens = self._tokens()
-        self._asked.clear()
-        hands = {ask.lane: self._hand(ask.lane, tokens.get(ask.lane, 0)) for ask in asks}
-        wider = [replace(ask, most=ask.most + len(hands[ask.lane])) for ask in asks]
-        found = self._heads_of(wider, now=now, due_by=due_by)
-        free: dict[LaneKey, Heads] = {}
-        for ask in asks:
-            taken = hands[ask.lane]
-            free[ask.lane] = [
-                head for heads in _by_class(found[ask.lane], taken) for head in heads[: ask.most]
-            ]
-            self._asked.update((head[0], ask.lane) for head in free[ask.lane])
-        return free
-
-    def _heads_of(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> dict[LaneKey, Heads]:
-        """In one trip, with what `next_dues` will be asked for."""
-        at, by = to_ms(now), to_ms(due_by)
-        heads = [(self._heads, (lane_id(ask.lane), by, at, ask.most) * sql.HEADS) for ask in asks]
-        places = [(ask.lane, risk) for ask in asks for risk in Risk]
-        dues = [(sql.LANE_NEXT_DUE, (lane_id(lane), int(risk), by)) for lane, risk in places]
-        ordered = [
-            (sql.ordered_heads(self._pick, len(ask.ordered)), (*ask.ordered, by, at))
-            for ask in asks
-            if ask.ordered
-        ]
-        with self._telling():
-            told = iter(at_once(self._db, [*heads, *dues, *ordered]))
-        found = {ask.lane: next(told) for ask in asks}
-        self._dues = {place: opt_at(next(told)[0][0]) for place in places}
-        for ask in asks:
-            found[ask.lane] = [*next(told), *found[ask.lane]] if ask.ordered else found[ask.lane]
-        return {lane: [(i, RISKS[r], from_ms(d), s) for i, r, d, s in rows] for lane, rows in found.items()}
+        if not self._claims.has(asks):
+            self.ask_ahead(Questions(now=now, asks=tuple(asks), due_by=due_by))
+        return self._claims.heads()
 
     def next_dues(self, places: Sequence[tuple[LaneKey, Risk]], *, after: datetime) -> list[datetime | None]:
         """After the moment of the last claim, which it was answered with."""
-        return [self._dues[place] for place in places]
+        return [self._claims.next_due(place) for place in places]
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
-        tokens = self._tokens()
-        for watch in ids:
-            lane = self._asked[watch]
-            self._hand(lane, tokens.get(lane, 0)).add(watch)
-        self._asked.clear()
-        with self._telling():
-            return list(map(read_watch, in_parts(self._db, sql.WATCHES_BY_ID, ids)))
+        """They came with the claim."""
+        return self._claims.take(ids)
+
+    def _payloads(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[bytes, Payload]]:
+        known = self._places.known(query, keys)
+        return super()._payloads(query, keys) if known is None else map(read_payload, known)
 
     def settle(self, group: Group) -> Segment | None:
         """All of it, or nothing: LanesLostError names the lanes that are another's by now."""
@@ -108,33 +95,67 @@ class FencedWriter(Writer):
         finally:
             self._rollback()
         self._in_doubt = None
-        self._forget(group)
+        self._claims.forget(placed.settlement.job.watch for placed in group.placed)
+        self._claims.forget(job.watch for job in group.released)
         return sealed
 
     def _settled(self, group: Group, first: int | None) -> Segment | None:
-        """In three trips to the server: what must be known, the rows with what their seals need, the seal."""
+        """In two trips to the server; where a lane may be another's, or a commit went unanswered, in three."""
         known = self._tokens()
+        if first is None or first != self._in_doubt:
+            self._check(group, known, known.keys())
+            try:
+                return self._at_once(group, known, first)
+            except sqlite3.IntegrityError:  # a token is not what it was, or a row was refused
+                self._rollback()
+        return self._step_by_step(group, known, first)
+
+    def _at_once(self, group: Group, known: Mapping[LaneKey, int], first: int | None) -> Segment | None:
+        """The tokens, the rows and what their seals need; then the seal.
+
+        Where a token is not what it was, its check fails, and with it all that was sent after it.
+        """
+        ours = {lane: known[lane] for lane in _lanes_of(group) if lane in known}
+        writes, touched = self._writes(group, frozenset(ours), "")
+        seals = GroupSeals(touched)
+        begin = [(BEGIN, ()), *all_held_query(self._worker, ours), (sql.RUNNING, ()), (LAST_SEAL, ())]
+        orders = [*begin, *writes, *seals.questions]
+        if not (seals.questions or group.schedule):
+            at_once(self._db, [*orders, ("COMMIT", ())])
+            return None
+        told = at_once(self._db, orders)
+        running, last = told[len(begin) - 2 : len(begin)]
+        link, reached = seals.link(last, told[len(begin) + len(writes) :])
+        sums = _running(group, running)
+        self._in_doubt = first
+        at_once(self._db, [*([(sql.SAVE_SCHEDULER, [(1, sums)])] if sums else []), *link, ("COMMIT", ())])
+        return reached
+
+    def _step_by_step(self, group: Group, known: Mapping[LaneKey, int], first: int | None) -> Segment | None:
+        """What must be known, the rows with what their seals need, the seal."""
         asked = [lane for lane in _lanes_of(group) if lane in known]
-        held, running, written, last = at_once(
-            self._db,
-            [
-                (BEGIN, ()),
-                held_lanes_query(self._worker, asked),
-                (sql.RUNNING, ()),
-                (_WRITTEN, (first,)),
-                (LAST_SEAL, ()),
-            ],
-        )[1:]
+        questions = [
+            held_lanes_query(self._worker, asked),
+            (sql.RUNNING, ()),
+            (_WRITTEN, (first,)),
+            (LAST_SEAL, ()),
+        ]
+        held, running, written, last = at_once(self._db, [(BEGIN, ()), *questions])[1:]
         if first is not None and first == self._in_doubt and written:
             return last_seal(self._db)  # that commit was made, though nobody heard of it
         tokens = held_tokens(asked, held)
-        ours = self._checked(group, known, {lane for lane, token in tokens.items() if token == known[lane]})
-        rows = rows_of(_only(group, ours, _running(group, running)))
+        ours = frozenset(lane for lane, token in tokens.items() if token == known[lane])
+        self._check(group, known, ours)
+        writes, touched = self._writes(group, ours, _running(group, running))
+        self._in_doubt = first
+        return write_sealed(self._db, writes, touched, last)
+
+    def _writes(self, group: Group, ours: frozenset[LaneKey], running: str) -> tuple[list[Order], Touched]:
+        """The rows that speak of lanes of ours."""
+        rows = rows_of(_only(group, ours, running))
         rows.ended = []  # there are no leases but those of lanes
         rows.schedule = [(_LEARNS.get(words, words), values) for words, values in rows.schedule]
-        self._in_doubt = first
-        writes = ((words, values) for words, values in rows.statements() if values)
-        return write_sealed(self._db, writes, rows.touched(), last)
+        return [(words, values) for words, values in rows.statements() if values], rows.touched()
 
     def commit(self) -> None:
         """Nothing is open between two groups."""
@@ -155,34 +176,40 @@ class FencedWriter(Writer):
         with self.transaction() as db:
             db.execute(sql.END_RUN, (to_ms(now), ended_by, tally, run))
 
-    def _hand(self, lane: LaneKey, token: int) -> set[WatchId]:
-        known = self._in_hand.get(lane)
-        if known is None or known[0] != token:
-            known = self._in_hand[lane] = (token, set())
-        return known[1]
-
-    def _checked(self, group: Group, known: Mapping[LaneKey, int], held: set[LaneKey]) -> frozenset[LaneKey]:
-        """The lanes of ours that this group is about; raises where a look is of another's."""
+    def _check(self, group: Group, known: Mapping[LaneKey, int], ours: Collection[LaneKey]) -> None:
+        """Raises where a look is of a lane that is not ours, or was read under an earlier lease."""
         lost = {
             one.job.watch.lane
             for one in (placed.settlement for placed in group.placed)
-            if one.job.watch.lane not in held or not self._is_handed(one.job.watch, known)
+            if one.job.watch.lane not in ours or not self._claims.is_handed(one.job.watch, known)
         }
         if lost:
             raise LanesLostError(frozenset(lost))
-        return frozenset(held)
 
-    def _is_handed(self, watch: Watch, known: Mapping[LaneKey, int]) -> bool:
-        """It was read under the lease that holds now: what was read under an earlier one may have changed since."""
-        token, watches = self._in_hand.get(watch.lane, (0, set()))
-        return token == known.get(watch.lane) and watch.id in watches
 
-    def _forget(self, group: Group) -> None:
-        for watch in (
-            *(placed.settlement.job.watch for placed in group.placed),
-            *(job.watch for job in group.released),
-        ):
-            self._in_hand.get(watch.lane, (0, set()))[1].discard(watch.id)
+class _KnownPlaces:
+    """Where the archive has payloads, as the server said in one trip with other things."""
+
+    def __init__(self) -> None:
+        self._asked: dict[str, Sequence[Any]] = {}  # keys, by query
+        self._rows: dict[str, list[Any]] = {}
+
+    def questions(self, evidence: Sequence[EvidenceId], digests: Sequence[bytes]) -> list[Order]:
+        asked: dict[str, Sequence[Any]] = {sql.PAYLOADS_BY_ID: evidence, sql.PAYLOADS: digests}
+        self._asked = {query: keys for query, keys in asked.items() if keys}
+        self._rows.clear()
+        return [(query.format(marks=marks(keys)), tuple(keys)) for query, keys in self._asked.items()]
+
+    def read(self, told: Iterator[list[Any]]) -> None:
+        self._rows = dict(zip(self._asked, told, strict=True))
+
+    def known(self, query: str, keys: Sequence[Any]) -> list[Any] | None:
+        """The rows of these keys; None: not all of them were asked for."""
+        if query not in self._rows or not set(keys) <= set(self._asked[query]):
+            return None
+        place = 0 if query == sql.PAYLOADS else 1  # PAYLOAD_COLUMNS begin with the digest and the id
+        wanted = set(keys)
+        return [row for row in self._rows[query] if row[place] in wanted]
 
 
 def _running(group: Group, stored: Sequence[Any]) -> str:
@@ -190,15 +217,6 @@ def _running(group: Group, stored: Sequence[Any]) -> str:
     if group.schedule is None or not group.schedule.running:
         return ""
     return merged(str(stored[0][0]) if stored else "", group.schedule.before, group.schedule.running)
-
-
-def _by_class(heads: Heads, taken: set[WatchId]) -> list[Heads]:
-    """The second looks, ordered looks and classes as they were asked for, without what was taken."""
-    classes: dict[tuple[bool, int], Heads] = {}
-    for head in heads:
-        if head[0] not in taken:
-            classes.setdefault((head[3] < 0, int(head[1])), []).append(head)
-    return list(classes.values())
 
 
 def _lanes_of(group: Group) -> set[LaneKey]:

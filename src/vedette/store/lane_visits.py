@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.words import LaneKey
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.connection import at_once, connect, told
+from vedette.store.connection import Order, at_once, connect, told
 from vedette.store.row_columns import LANE_COLUMNS
 from vedette.store.rows import from_ms, lane_id, lane_row, read_lane, to_ms
 
@@ -70,6 +71,12 @@ _GIVE_BACK = (
     f"UPDATE lane_visits v SET worker = '', due_at = GREATEST({_first_due('v.lane_id')}, CAST(? AS BIGINT)) "
     "WHERE v.lane_id = ? AND v.worker = ? AND v.token = ?"
 )
+# Nobody may take the lane before this transaction ends, so what holds here holds when the rows are written.
+_HOLDS = "EXISTS (SELECT 1 FROM lane_visits WHERE lane_id = ? AND worker = ? AND token = ?)"
+_SAVE_LANE = (
+    f"INSERT INTO lanes ({', '.join(LANE_COLUMNS)}) SELECT {', '.join('?' * len(LANE_COLUMNS))} WHERE {_HOLDS} "
+    + sql.LANE_CONFLICT
+)
 _REST = "UPDATE lane_visits SET worker = '', due_at = NULL WHERE lane_id = ? AND worker = ? AND token = ?"
 # A lane that was forgotten, or moved nearer by somebody who told nobody, is found here.
 _HOP = (
@@ -90,6 +97,7 @@ _SWEPT = (
     f"INSERT INTO cron_marks (name, fired_at) VALUES ('lanes', {SERVER_MS}) ON CONFLICT (name) DO UPDATE SET "
     f"fired_at = excluded.fired_at WHERE cron_marks.fired_at <= excluded.fired_at - ? RETURNING fired_at"
 )
+_NOW = f"SELECT {SERVER_MS}"
 _GONE = f"UPDATE lane_visits SET due_at = {SERVER_MS} WHERE worker = ?"
 _CROWD = (
     f"SELECT (SELECT COUNT(*) FROM lane_visits WHERE worker <> '' OR due_at <= {SERVER_MS}), "
@@ -101,6 +109,42 @@ _COUNTS = (
     f"MAX({SERVER_MS} - due_at) FILTER (WHERE worker = '' AND due_at <= {SERVER_MS}) FROM lane_visits "
     f"WHERE worker <> '' OR due_at <= {SERVER_MS}"
 )
+
+
+Returned = tuple[
+    LaneKey, int, LaneState | None
+]  # a lane that is given back: its token, and its state as it is now
+_LAST_ORDER = "SELECT COALESCE(MAX(id), 0) FROM orders"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneExchange:
+    """What a worker asks for and gives in one trip."""
+
+    room: int = 0  # lanes that are due may be taken, so many of them
+    late: timedelta = timedelta(0)  # only those that are late by so much
+    called: Sequence[LaneKey] = ()  # these are taken where they are due,
+    named: Sequence[LaneKey] = ()  # these due or not
+    back: Sequence[Returned] = ()
+    sooner: Mapping[LaneKey, datetime] = field(
+        default_factory=dict
+    )  # work that came up in lanes that are not ours
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    taken: list[LaneHold]
+    last_order: int  # of the operator; 0: none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenewedLeases:
+    """How a worker stands among others."""
+
+    kept: frozenset[LaneKey]  # lanes that are still its own
+    busy: int  # lanes that are held or due
+    workers: int  # that hold any, this one among them
+    at: datetime  # by the server's clock
 
 
 class LaneVisits:
@@ -117,16 +161,37 @@ class LaneVisits:
         with self._telling() as db:
             return db.execute(_GONE, (self._worker,)).rowcount
 
+    def exchange(self, asked: LaneExchange) -> Exchanged:
+        """All of it in one trip, or nothing.  Lanes are taken before any is given back: others have a turn first.
+
+        A lane that is another's by now is not given back, and nothing of its state is written.
+        """
+        takes = self._takes(asked)
+        orders = [("START TRANSACTION", ()), *takes, *self._writes(asked), (_LAST_ORDER, ()), ("COMMIT", ())]
+        with self._telling() as db:
+            try:
+                told = at_once(db, orders)
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+        taken = [_hold(row) for rows in told[1 : 1 + len(takes)] for row in rows]
+        return Exchanged(taken, told[-2][0][0])
+
     def take(self, most: int, *, late: timedelta = timedelta(0)) -> list[LaneHold]:
         """Lanes that are due, or late by so much, and nobody's; the one that waits longest first."""
-        waited = int(late.total_seconds() * 1000)
-        with self._telling() as db:
-            return [_hold(row) for row in db.execute(_TAKE, (waited, most, self._worker, self._lease))]
+        return self.exchange(LaneExchange(room=most, late=late)).taken
 
-    def take_due(self, lanes: Sequence[LaneKey]) -> list[LaneHold]:
-        """Those of these that are due and nobody's."""
-        with self._telling() as db:
-            return self._take_some(db, [lane_id(lane) for lane in lanes], _DUE)
+    def take_named(self, lanes: Sequence[LaneKey]) -> list[LaneHold]:
+        """Those of these that are nobody's, due or not."""
+        return self.exchange(LaneExchange(named=lanes)).taken
+
+    def give_back(self, lanes: Sequence[Returned]) -> None:
+        """With their states."""
+        self.exchange(LaneExchange(back=lanes))
+
+    def sooner(self, dues: Mapping[LaneKey, datetime]) -> None:
+        """Work came up in lanes that are not ours."""
+        self.exchange(LaneExchange(sooner=dues))
 
     def due(self, most: int) -> list[DueLane]:
         """Lanes that are due and nobody's, the one that waits longest first.  Takes none."""
@@ -134,49 +199,15 @@ class LaneVisits:
             rows = db.execute(f"{_DUE_LANES} LIMIT ?", (most,)).fetchall()
         return [DueLane(LaneKey(key), number, token) for key, number, token in rows]
 
-    def take_named(self, lanes: Sequence[LaneKey]) -> list[LaneHold]:
-        """Those of these that are nobody's, due or not."""
-        ids = [lane_id(lane) for lane in lanes]
-        with self._telling() as db:
-            db.executemany(_NEW, [(number, lane, None) for number, lane in zip(ids, lanes, strict=True)])
-            return self._take_some(db, ids, _FREE)
-
-    def renew(self, tokens: Mapping[LaneKey, int]) -> set[LaneKey]:
-        """Those that are still ours, for another lease."""
-        if not tokens:
-            return set()
+    def renew(self, tokens: Mapping[LaneKey, int]) -> RenewedLeases:
+        """Those that are still ours are ours for another lease.  In one trip that waits for nobody."""
         lanes = {lane_id(lane): lane for lane in tokens}
+        query = _RENEW.format(marks=", ".join("?" * len(lanes)))
+        orders = [(query, (self._lease, self._worker, *lanes)), (_CROWD, (self._worker,)), (_NOW, ())]
         with self._telling() as db:
-            query = _RENEW.format(marks=", ".join("?" * len(lanes)))
-            rows = db.execute(query, (self._lease, self._worker, *lanes)).fetchall()
-        return {lanes[number] for number, token in rows if tokens[lanes[number]] == token}
-
-    def give_back(self, lanes: Sequence[tuple[LaneKey, int, LaneState | None]]) -> None:
-        """With their states, in one step.  A lane that is another's by now is passed over."""
-        if not lanes:
-            return
-        with self._telling() as db:
-            try:
-                keys = [lane for lane, _, _ in lanes]
-                _, held = at_once(db, [("START TRANSACTION", ()), held_lanes_query(self._worker, keys)])
-                tokens = held_tokens(keys, held)
-                ours = [one for one in lanes if tokens.get(one[0]) == one[1]]
-                rest = [one for one in ours if _is_blocked(one[2])]
-                free = [one for one in ours if not _is_blocked(one[2])]
-                saved = [lane_row(lane, state) for lane, _, state in ours if state]
-                rested = [(lane_id(one[0]), self._worker, one[1]) for one in rest]
-                freed = [(_opens(one[2]), lane_id(one[0]), self._worker, one[1]) for one in free]
-                writes = [(sql.SAVE_LANE, saved), (_REST, rested), (_GIVE_BACK, freed)]
-                at_once(db, [*(one for one in writes if one[1]), ("COMMIT", ())])
-            finally:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-
-    def sooner(self, dues: Mapping[LaneKey, datetime]) -> None:
-        """Work came up in lanes that are not ours."""
-        rows = [(lane_id(lane), lane, to_ms(at)) for lane, at in sorted(dues.items())]
-        with self._telling() as db:
-            db.executemany(_SOONER, rows)
+            rows, ((busy, others),), ((now,),) = at_once(db, orders)
+        kept = frozenset(lanes[number] for number, token in rows if tokens[lanes[number]] == token)
+        return RenewedLeases(kept=kept, busy=busy, workers=others + 1, at=from_ms(now))
 
     def sweep(self, every: timedelta | None = None) -> bool:
         """Makes visits of all that is due, from the watches alone.  With `every`: unless somebody did so since."""
@@ -191,22 +222,42 @@ class LaneVisits:
             db.execute(_SWEEP)
         return True
 
-    def crowd(self) -> tuple[int, int]:
-        """Lanes that are held or due, and workers that hold any, this one among them."""
-        with self._telling() as db:
-            busy, workers = db.execute(_CROWD, (self._worker,)).fetchone()
-        return busy, workers + 1
-
     def server_time(self) -> datetime:
         with self._telling() as db:
-            return from_ms(db.execute(f"SELECT {SERVER_MS}").fetchone()[0])
+            return from_ms(db.execute(_NOW).fetchone()[0])
 
     def close(self) -> None:
         self._db.close()
 
-    def _take_some(self, db: SqlConnection, ids: Sequence[int], which: str) -> list[LaneHold]:
-        query = _TAKE_NAMED.format(marks=", ".join("?" * len(ids)), which=which)
-        return [_hold(row) for row in db.execute(query, (*ids, self._worker, self._lease))] if ids else []
+    def _takes(self, asked: LaneExchange) -> list[Order]:
+        """Each of them answers with lanes."""
+        ours = (self._worker, self._lease)
+        takes: list[Order] = []
+        if asked.named:  # one that nobody looked at yet has no row
+            takes.append((_NEW, [(lane_id(lane), lane, None) for lane in asked.named]))
+        for lanes, which in ((asked.named, _FREE), (asked.called, _DUE)):
+            if lanes:
+                ids = [lane_id(lane) for lane in lanes]
+                query = _TAKE_NAMED.format(marks=", ".join("?" * len(ids)), which=which)
+                takes.append((query, (*ids, *ours)))
+        if asked.room > 0:
+            late = int(asked.late.total_seconds() * 1000)
+            takes.append((_TAKE, (late, asked.room, *ours)))
+        return takes
+
+    def _writes(self, asked: LaneExchange) -> list[Order]:
+        writes: list[Order] = []
+        back = sorted(asked.back, key=lambda one: lane_id(one[0]))
+        if back:
+            writes.append(held_lanes_query(self._worker, [lane for lane, _, _ in back]))
+        holds = [(lane_id(lane), self._worker, token) for lane, token, _ in back]
+        both = list(zip(back, holds, strict=True))
+        saved = [(*lane_row(lane, state), *hold) for (lane, _, state), hold in both if state]
+        rest = [hold for (_, _, state), hold in both if _is_blocked(state)]
+        free = [(_opens(state), *hold) for (_, _, state), hold in both if not _is_blocked(state)]
+        sooner = [(lane_id(lane), lane, to_ms(at)) for lane, at in sorted(asked.sooner.items())]
+        pairs = ((_SAVE_LANE, saved), (_REST, rest), (_GIVE_BACK, free), (_SOONER, sooner))
+        return [*writes, *((words, rows) for words, rows in pairs if rows)]
 
     @contextmanager
     def _telling(self) -> Iterator[SqlConnection]:
@@ -225,6 +276,21 @@ def held_lanes_query(worker: str, lanes: Sequence[LaneKey]) -> tuple[str, tuple[
     numbers = sorted({lane_id(lane) for lane in lanes})
     query = f"{_TOKENS} AND lane_id IN ({', '.join('?' * len(numbers))}) FOR KEY SHARE"
     return query, (worker, *numbers)
+
+
+_ALL_HELD = (
+    "SELECT 1 / (CASE WHEN COUNT(*) = ? THEN 1 ELSE 0 END) FROM (SELECT 1 FROM lane_visits v "
+    "JOIN unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[])) AS h(lane, token) "
+    "ON v.lane_id = h.lane AND v.token = h.token WHERE v.worker = ? FOR KEY SHARE OF v) AS held"
+)
+
+
+def all_held_query(worker: str, tokens: Mapping[LaneKey, int]) -> list[Order]:
+    """Fails, and the transaction with it, where one of these tokens is not what the lane has."""
+    if not tokens:
+        return []
+    lanes = [lane_id(lane) for lane in tokens]
+    return [(_ALL_HELD, (len(lanes), lanes, list(tokens.values()), worker))]
 
 
 def held_tokens(lanes: Sequence[LaneKey], rows: Iterable[Any]) -> dict[LaneKey, int]:

@@ -29,7 +29,7 @@ from vedette.store.operator_orders import lane_state as lane_state
 from vedette.store.operator_orders import order as order
 from vedette.store.operator_orders import save_lane as save_lane
 from vedette.store.row_columns import SOURCE_COLUMNS
-from vedette.store.rows import opt_at, read_source, source_row, to_ms, watch_row
+from vedette.store.rows import from_ms, opt_at, read_source, source_row, to_ms, watch_row
 from vedette.store.seal_rows import seal
 
 if TYPE_CHECKING:
@@ -358,9 +358,9 @@ class OwnAddress:
     lane: LaneKey
 
 
-def fired_at(db: SqlConnection, name: str) -> datetime | None:
-    row = db.execute("SELECT fired_at FROM cron_marks WHERE name = ?", (name,)).fetchone()
-    return None if row is None else opt_at(row[0])
+def fired(db: SqlConnection) -> dict[str, datetime]:
+    """When each entry of cron fired last."""
+    return {name: from_ms(at) for name, at in db.execute("SELECT name, fired_at FROM cron_marks")}
 
 
 def mark_fired(db: SqlConnection, name: str, at: datetime) -> None:

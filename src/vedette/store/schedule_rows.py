@@ -13,7 +13,7 @@ from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.connection import in_parts
+from vedette.store.connection import at_once, in_parts, marks
 from vedette.store.row_columns import (
     HOST_COLUMNS,
     HUB_COLUMNS,
@@ -32,6 +32,9 @@ class ScheduleReader:
 
     def __init__(self, db: SqlConnection) -> None:
         self._db = db
+
+    def ask_ahead(self, lanes: Sequence[LaneKey], hubs: Sequence[WatchId]) -> None:
+        """These hosts and hubs, and what was published, will be asked for.  A file answers when it is asked."""
 
     def hosts(self, lanes: Sequence[LaneKey]) -> list[HostBelief]:
         return [_read_host(row) for row in self._by_id(sql.HOSTS_BY_ID, [lane_id(key) for key in lanes])]
@@ -72,6 +75,39 @@ class ScheduleReader:
 
     def _by_id(self, query: str, ids: Sequence[int]) -> Iterator[Any]:
         return in_parts(self._db, query, ids)
+
+
+class ServerScheduleReader(ScheduleReader):
+    """Of a store on a server: all that was said ahead is asked for in one trip, which answers until the next."""
+
+    def __init__(self, db: SqlConnection) -> None:
+        super().__init__(db)
+        self._ahead: dict[str, tuple[frozenset[int], list[Any]]] = {}  # keys and rows, by query
+
+    def ask_ahead(self, lanes: Sequence[LaneKey], hubs: Sequence[WatchId]) -> None:
+        keys = {
+            sql.HOSTS_BY_ID: frozenset(map(lane_id, lanes)),
+            sql.HUBS_BY_ID: frozenset(hubs),
+            sql.LAST_PUBLISHED: frozenset[int](),
+        }
+        asked = {query: of for query, of in keys.items() if of or query == sql.LAST_PUBLISHED}
+        told = at_once(
+            self._db, [(query.format(marks=marks(tuple(of))), tuple(of)) for query, of in asked.items()]
+        )
+        self._ahead = {query: (of, rows) for (query, of), rows in zip(asked.items(), told, strict=True)}
+
+    def published(self) -> PublishedRow | None:
+        if sql.LAST_PUBLISHED not in self._ahead:
+            return super().published()
+        _, rows = self._ahead.pop(sql.LAST_PUBLISHED)
+        return read_published(rows[0]) if rows else None
+
+    def _by_id(self, query: str, ids: Sequence[int]) -> Iterator[Any]:
+        known, rows = self._ahead.get(query, (frozenset[int](), []))
+        if not ids or not known.issuperset(ids):
+            return super()._by_id(query, ids)
+        wanted = set(ids)
+        return iter([row for row in rows if row[0] in wanted])  # lane_id and watch_id come first
 
 
 def schedule_statements(rows: ScheduleRows) -> list[tuple[str, list[tuple[Any, ...]]]]:

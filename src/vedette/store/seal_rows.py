@@ -12,12 +12,11 @@ from vedette.contracts.sql_connection import SqlConnection
 from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import seals
 from vedette.core.evidence.seals import BEGUN, BY_TABLE, COVERED, GONE, UPGRADED, WRITTEN, Covered, Entry
-from vedette.store.connection import IN_AT_ONCE, at_once, in_parts, marks
+from vedette.store.connection import IN_AT_ONCE, Order, at_once, in_parts, marks
 
 PER_LINK = 20_000  # entries; of a store that is upgraded there may be millions
 LAST_SEAL = "SELECT number, chain FROM seals ORDER BY number DESC LIMIT 1"
 _APPEND = "INSERT INTO seals (number, kind, entries, chain) VALUES (?, ?, ?, ?)"
-Order = tuple[str, Any]  # a statement with the rows that it writes
 Touched = Mapping[str, Collection[Any]]  # by table: the keys of rows that were written, changed or dropped
 
 
@@ -37,26 +36,39 @@ def write_sealed(
 
     `last`: the answer to LAST_SEAL in the same transaction.  The transaction is open when something is raised.
     """
-    wanted = [(BY_TABLE[table], list(dict.fromkeys(keys))) for table, keys in touched.items() if keys]
-    parts = [
-        (covered, keys[start : start + IN_AT_ONCE])
-        for covered, keys in wanted
-        for start in range(0, len(keys), IN_AT_ONCE)
-    ]
-    writes = list(rows)
-    asked = [(_rows_of(covered).format(marks=marks(keys)), tuple(keys)) for covered, keys in parts]
-    answered = at_once(db, [*writes, *asked])[len(writes) :]
-    entries = [
-        entry
-        for (covered, keys), found in zip(parts, answered, strict=True)
-        for entry in _sealed(covered, keys, found)
-    ]
-    if not entries:
-        db.execute("COMMIT")
-        return None
-    row, reached = _link(last[0] if last else (0, seals.START), WRITTEN, entries)
-    at_once(db, [(_APPEND, [row]), ("COMMIT", ())])
+    writes, seals_of = list(rows), GroupSeals(touched)
+    row, reached = seals_of.link(last, at_once(db, [*writes, *seals_of.questions])[len(writes) :])
+    at_once(db, [*row, ("COMMIT", ())])
     return reached
+
+
+class GroupSeals:
+    """The seals of rows that are written in a few trips: what must be read back, and the link that follows from it."""
+
+    def __init__(self, touched: Touched) -> None:
+        wanted = [(BY_TABLE[table], list(dict.fromkeys(keys))) for table, keys in touched.items() if keys]
+        self._parts = [
+            (covered, keys[start : start + IN_AT_ONCE])
+            for covered, keys in wanted
+            for start in range(0, len(keys), IN_AT_ONCE)
+        ]
+
+    @property
+    def questions(self) -> list[Order]:
+        """Asked after the rows were written."""
+        return [(_rows_of(covered).format(marks=marks(keys)), tuple(keys)) for covered, keys in self._parts]
+
+    def link(self, last: Sequence[Any], answered: Sequence[Any]) -> tuple[list[Order], Segment | None]:
+        """What is to be written, and how far the chain has come with it.  `last`: the answer to LAST_SEAL."""
+        entries = [
+            entry
+            for (covered, keys), found in zip(self._parts, answered, strict=True)
+            for entry in _sealed(covered, keys, found)
+        ]
+        if not entries:
+            return [], None
+        row, reached = _link(last[0] if last else (0, seals.START), WRITTEN, entries)
+        return [(_APPEND, [row])], reached
 
 
 def seal_store(db: SqlConnection) -> None:

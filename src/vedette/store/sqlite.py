@@ -20,7 +20,17 @@ from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
-from vedette.contracts.watch import Ask, Group, Located, Payload, Segment, SourceState, Standing, Watch
+from vedette.contracts.watch import (
+    Ask,
+    Group,
+    Located,
+    Payload,
+    Questions,
+    Segment,
+    SourceState,
+    Standing,
+    Watch,
+)
 from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
@@ -163,6 +173,9 @@ class Writer:
         finally:
             self._rollback()
 
+    def ask_ahead(self, questions: Questions) -> None:
+        """What will be asked for next.  A file answers each question when it is asked."""
+
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """The heads of every risk class of the asked lanes; the caller picks, then calls `take`."""
         at, by = to_ms(now), to_ms(due_by)
@@ -213,7 +226,7 @@ class Writer:
         return {EvidenceId(row[0]) for row in in_parts(self._db, sql.PICTURED, evidence)}
 
     def _payloads(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[bytes, Payload]]:
-        return map(_read_payload, in_parts(self._db, query, keys))
+        return map(read_payload, in_parts(self._db, query, keys))
 
     def settle(self, group: Group) -> Segment | None:
         """All of the group, or nothing of it: the next commit must not keep the half of one that failed.
@@ -430,5 +443,5 @@ _payload_of = reader(
 _digest_of = reader(lambda digest: bytes(digest), PAYLOAD_COLUMNS, digest="digest")
 
 
-def _read_payload(row: Row) -> tuple[bytes, Payload]:
+def read_payload(row: Row) -> tuple[bytes, Payload]:
     return _digest_of(row), _payload_of(row)

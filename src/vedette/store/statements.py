@@ -164,17 +164,15 @@ REFUSE = insert(
 )
 # What the operator's word decides.  An engine that has not heard the last one must not write it away.
 SPOKEN_OF = ("failures", "recent", "recent_count", "closed_until", "held_until", "blocked_by")
-SAVE_LANE = insert(
-    "lanes",
-    LANE_COLUMNS,
-    conflict="ON CONFLICT (id) DO UPDATE SET "
-    "next_start_at = excluded.next_start_at, bucket_at = excluded.bucket_at, "
+LANE_CONFLICT = (
+    "ON CONFLICT (id) DO UPDATE SET next_start_at = excluded.next_start_at, bucket_at = excluded.bucket_at, "
     "crawl_delay_ms = excluded.crawl_delay_ms, "
     + ", ".join(
         f"{name} = CASE WHEN lanes.word > excluded.word THEN lanes.{name} ELSE excluded.{name} END"
         for name in SPOKEN_OF
-    ),
+    )
 )
+SAVE_LANE = insert("lanes", LANE_COLUMNS, conflict=LANE_CONFLICT)
 SAY_LANE = upsert("lanes", LANE_COLUMNS, "id")
 SAVE_ROBOTS = upsert("robots", ROBOTS_COLUMNS, "origin")
 SAVE_SEGMENT = upsert("segments", SEGMENT_COLUMNS, "name")
@@ -189,17 +187,17 @@ EXTEND_LEASES = "UPDATE leases SET until_at = ? WHERE worker = ?"
 
 _CLASS_HEAD = (
     "SELECT * FROM (SELECT w.id, w.risk, w.due_at, w.interval_s FROM watches w "
-    "WHERE w.lane_id = ? AND w.risk = {risk} AND w.due_at <= ? "
+    "WHERE w.lane_id = {lane} AND w.risk = {risk} AND w.due_at <= ? "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
-    "ORDER BY w.due_at, w.interval_s, w.id LIMIT ?) AS heads"
+    "ORDER BY w.due_at, w.interval_s, w.id LIMIT {most}) AS heads"
 )
 
 
 _SECOND_LOOKS = (
     "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, -1 AS interval_s FROM watches w "
-    "WHERE w.lane_id = ? AND w.pending_change IS NOT NULL AND w.due_at <= ? "
+    "WHERE w.lane_id = {lane} AND w.pending_change IS NOT NULL AND w.due_at <= ? "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
-    "ORDER BY w.due_at, w.id LIMIT ?) AS heads"
+    "ORDER BY w.due_at, w.id LIMIT {most}) AS heads"
 )
 
 
@@ -214,13 +212,14 @@ ORDERED_LOOKS = (
 )
 
 
-def lane_heads(pick: str = "") -> str:
+def lane_heads(pick: str = "", *, lane: str = "?", most: str = "?") -> str:
     """Second looks, then the heads of the four risk classes of one lane: index order, no sort, flat in the number
     of watches.  A second look may stand there twice; whoever picks takes it once.  Each of the HEADS parts takes lane,
     due by, now and how many."""
     clause = f"AND {pick} " if pick else ""
-    classes = [_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0)]
-    return " UNION ALL ".join([_SECOND_LOOKS.format(pick=clause), *classes])
+    given = {"pick": clause, "lane": lane, "most": most}
+    classes = [_CLASS_HEAD.format(risk=risk, **given) for risk in (3, 2, 1, 0)]
+    return " UNION ALL ".join([_SECOND_LOOKS.format(**given), *classes])
 
 
 def ordered_heads(pick: str, count: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.jobs import STAGES
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.workers import Role, RoleLoad, WorkerRow, WorkerState
-from vedette.store.connection import connect
+from vedette.store.connection import at_once, connect
 from vedette.store.lane_visits import SERVER_MS, lane_counts
 from vedette.store.panel.panel_visits import panel_waits
 from vedette.store.rows import from_ms
@@ -43,12 +43,11 @@ _JOBS = (
 _MESSAGES = "SELECT COUNT(*), MIN(due_at) FROM outbox WHERE state = 'waiting' AND due_at <= " + SERVER_MS
 
 
-def say(db: SqlConnection, row: WorkerRow) -> None:
-    """What a worker does now.  Times are the server's."""
+def say(db: SqlConnection, row: WorkerRow) -> Mapping[Role, int]:
+    """What a worker does now, and how many of each role were heard of lately.  Times are the server's."""
     roles = ",".join(row.roles)
     values = (row.id, row.number, roles, row.place, row.state.value, dump_json(dict(row.figures)))
-    db.execute(_SAY, values)
-    db.execute(_FORGET)
+    return _count(at_once(db, [(_SAY, values), (_FORGET, ()), (_ALIVE, ())])[-1])
 
 
 def workers_of(db: SqlConnection) -> list[WorkerRow]:
@@ -71,8 +70,12 @@ def workers_of(db: SqlConnection) -> list[WorkerRow]:
 
 def alive(db: SqlConnection) -> Mapping[Role, int]:
     """How many workers of each role were heard of lately."""
+    return _count(db.execute(_ALIVE))
+
+
+def _count(found: Iterable[tuple[str]]) -> Mapping[Role, int]:
     count = dict.fromkeys(Role, 0)
-    for (roles,) in db.execute(_ALIVE):
+    for (roles,) in found:
         for role in _roles(roles):
             count[role] += 1
     return count

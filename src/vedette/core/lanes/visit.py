@@ -18,7 +18,8 @@ STAYS = timedelta(seconds=3)  # work that is due within this is waited for
 LONGEST = timedelta(seconds=30)
 MOST_LOOKS = 64
 MOST_HELD = 500  # lanes of one worker
-AT_ONCE = 16  # taken in one step: several workers that begin share what is due
+AT_ONCE = 16  # taken in the first step: several workers that begin share what is due
+A_STEP = 32  # taken in a later one, of which a second has one
 SPARE = 8  # one lane of so many of its share is taken beyond it: what is due moves while it is counted
 SWEEP = timedelta(seconds=20)  # how often the visits are compared with what is due
 

@@ -16,33 +16,27 @@ from typing import Protocol
 
 from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreError, StoreWaitError
-from vedette.contracts.lane import LaneHold, LaneState, Wait
+from vedette.contracts.lane import LaneHold, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import LaneKey
-from vedette.core.lanes.visit import AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
+from vedette.core.lanes.visit import A_STEP, AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
 from vedette.frontier.visit_queue import VisitFrontier
 from vedette.jobs.lane_calls import LaneCalls
 from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
-from vedette.store.lane_visits import LaneVisits
+from vedette.store.lane_visits import Exchanged, LaneExchange, LaneVisits, RenewedLeases, Returned
 
-TURN_S = 0.5
+TURN_S = 1.0  # lanes are taken and given back so often, in one trip
 AGAIN_S = 1.0  # after the store took nothing
 OPENS_SOON = timedelta(seconds=15)  # a lane that is shut for longer is given back meanwhile
-Returned = tuple[LaneKey, int, LaneState | None]
 
 
 class VisitSide(Protocol):
     """What the visitor needs of the store (`store/lane_visits.py`)."""
 
-    def take(self, most: int) -> list[LaneHold]: ...
-    def take_named(self, lanes: Sequence[LaneKey]) -> list[LaneHold]: ...
-    def renew(self, tokens: Mapping[LaneKey, int]) -> set[LaneKey]: ...
-    def give_back(self, lanes: Sequence[Returned]) -> None: ...
-    def sooner(self, dues: Mapping[LaneKey, datetime]) -> None: ...
+    def exchange(self, asked: LaneExchange) -> Exchanged: ...
+    def renew(self, tokens: Mapping[LaneKey, int]) -> RenewedLeases: ...
     def sweep(self, every: timedelta | None = None) -> bool: ...
-    def crowd(self) -> tuple[int, int]: ...
-    def server_time(self) -> datetime: ...
     def close(self) -> None: ...
 
 
@@ -55,6 +49,7 @@ class VisitCalls:
     lost: Callable[[set[LaneKey]], None]
     failed: Callable[[BaseException], None]
     server_time: Callable[[datetime], None] = lambda at: None
+    ordered: Callable[[int], None] = lambda number: None  # the operator's last word
 
 
 class LaneVisitor(threading.Thread):
@@ -69,9 +64,11 @@ class LaneVisitor(threading.Thread):
         self._ours: dict[LaneKey, int] = {}  # tokens
         self._back: deque[Returned] = deque()
         self._dues: deque[Mapping[LaneKey, datetime]] = deque()
+        self._untold: dict[LaneKey, datetime] = {}  # of these dues
         self._renewed = self._swept = timedelta(0)
         self._is_over = threading.Event()
         self._news = threading.Event()
+        self._last_order = 0
         self._share = AT_ONCE  # of the lanes that are held or due
         self.room = 0  # lanes that may be taken
         self.wanted: tuple[LaneKey, ...] = ()  # that looks under way wait for
@@ -83,7 +80,6 @@ class LaneVisitor(threading.Thread):
 
     def give_back(self, lanes: Sequence[Returned]) -> None:
         self._back.extend(lanes)
-        self._news.set()
 
     def sooner(self, dues: Mapping[LaneKey, datetime]) -> None:
         self._dues.append(dues)
@@ -107,7 +103,7 @@ class LaneVisitor(threading.Thread):
                     self.turn()
                 except StoreWaitError:
                     self._is_over.wait(AGAIN_S)
-                self._news.wait(TURN_S)
+                self._news.wait(2 * TURN_S)  # the loop calls for each turn, unless it hangs
                 self._news.clear()
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
@@ -117,64 +113,65 @@ class LaneVisitor(threading.Thread):
 
     def _give_back_all(self) -> None:
         """Twice where the first finds that the server has cut the session.  What is not given back ends by itself."""
+        back, told = tuple(self._back), {lane for lane, _, _ in self._back}
+        rest = tuple((lane, token, None) for lane, token in self._ours.items() if lane not in told)
         for _ in range(2):
             with suppress(StoreError):
-                self._return()
-                self._store.give_back([(lane, token, None) for lane, token in self._ours.items()])
+                self._exchange(LaneExchange(back=(*back, *rest)))
                 return
 
     def turn(self) -> None:
         """One round.  The leases come first: the rest can wait."""
         if self._since() - self._renewed >= RENEW or not self._renewed:
             self._renew()
-        self._take_more()
-        self._return()  # after that: others have a turn before we take what we gave back
-        while self._dues:
-            self._store.sooner(self._dues[0])
-            self._dues.popleft()
+        asked = self._asked()
+        self._exchange(asked)
+        self._untold.clear()
+        for _ in asked.back:
+            self._back.popleft()
         if self._since() - self._swept >= 3 * SWEEP or not self._swept:
             self._swept = self._since() or timedelta.resolution
             self._store.sweep(SWEEP)
 
-    def _take_more(self) -> None:
-        wanted = [lane for lane in self.wanted if lane not in self._ours]
-        if wanted:
-            self._take(lambda: self._store.take_named(wanted))
-        room = min(min(self.room, self._share) - len(self._ours), AT_ONCE)
-        if room > 0:
-            self._take(lambda: self._store.take(room))
+    def _asked(self) -> LaneExchange:
+        named = tuple(lane for lane in self.wanted if lane not in self._ours)
+        room = min(self.room, self._share) - len(self._ours) - len(named)
+        most = A_STEP if self.taken else AT_ONCE
+        return LaneExchange(room=min(room, most), named=named, back=tuple(self._back), sooner=self._sooner())
 
-    def _take(self, take: Callable[[], list[LaneHold]]) -> int:
-        asked = self._since()
-        taken = take()
-        if taken:
-            self._ours.update((one.lane, one.token) for one in taken)
-            self.taken += len(taken)
-            self._calls.gained(taken, asked)
-        return len(taken)
+    def _sooner(self) -> dict[LaneKey, datetime]:
+        """Kept until the store has heard it."""
+        while self._dues:
+            for lane, at in self._dues.popleft().items():
+                self._untold[lane] = min(at, self._untold.get(lane, at))
+        return dict(self._untold)
+
+    def _exchange(self, asked: LaneExchange) -> None:
+        since = self._since()
+        done = self._store.exchange(asked)
+        for lane, token, _ in asked.back:
+            if self._ours.get(lane) == token:
+                del self._ours[lane]
+        if done.taken:
+            self._ours.update((one.lane, one.token) for one in done.taken)
+            self.taken += len(done.taken)
+            self._calls.gained(done.taken, since)
+        if done.last_order > self._last_order:
+            self._last_order = done.last_order
+            self._calls.ordered(done.last_order)
 
     def _renew(self) -> None:
         asked, known = self._since(), dict(self._ours)
-        kept = self._store.renew(known)
+        found = self._store.renew(known)
         self._renewed = asked or timedelta.resolution
-        lost = known.keys() - kept
+        lost = known.keys() - found.kept
         for lane in lost:
             self._ours.pop(lane, None)
-        self._calls.kept(kept, asked)
+        self._calls.kept(set(found.kept), asked)
         if lost:
             self._calls.lost(set(lost))
-        self._share = fair_share(*self._store.crowd())
-        self._calls.server_time(self._store.server_time())
-
-    def _return(self) -> None:
-        back = list(self._back)
-        if not back:
-            return
-        self._store.give_back(back)
-        for lane, token, _ in back:
-            self._back.popleft()
-            if self._ours.get(lane) == token:
-                del self._ours[lane]
+        self._share = fair_share(found.busy, found.workers)
+        self._calls.server_time(found.at)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -189,6 +186,7 @@ class Visits:
     most: int = MOST_HELD
     made: int = 0  # visits that are over
     has_doubt: bool = False  # a look was refused, because its lane is another's
+    last_order: int = 0  # the operator's last word, as far as the visitor has heard
 
     def gained(self, taken: Sequence[LaneHold], asked_after: timedelta) -> None:
         self.holds.add(taken, asked_after)
@@ -230,8 +228,10 @@ class Visits:
         if self.has_doubt:
             self.has_doubt = False
             visitor.renew_soon()
-        elif visitor.wanted:
-            visitor.hurry()
+        visitor.hurry()
+
+    def ordered(self, number: int) -> None:
+        self.last_order = number
 
     def give_back_all(self, visitor: LaneVisitor) -> None:
         """The worker ends: everything that it looked at is written."""
@@ -269,13 +269,11 @@ class CalledVisits(LaneVisits):
         super().__init__(path, worker=worker, lease=lease)
         self._calls = calls
 
-    def take(self, most: int, *, late: timedelta = PATIENCE) -> list[LaneHold]:
-        called = self._calls.answer(self._worker, most)
-        if called is None:  # Redis is away
-            return super().take(most)
-        taken = self.take_due(called)
-        room = most - len(taken)
-        return taken + super().take(room, late=late) if room > 0 else taken
+    def exchange(self, asked: LaneExchange) -> Exchanged:
+        called = self._calls.answer(self._worker, asked.room) if asked.room > 0 else None
+        if called is not None:  # None: Redis is away
+            asked = replace(asked, called=called, room=asked.room - len(called), late=PATIENCE)
+        return super().exchange(asked)
 
     def close(self) -> None:
         super().close()

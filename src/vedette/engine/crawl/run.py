@@ -47,7 +47,8 @@ from vedette.engine.crawl.source_runtime import SourceBook
 from vedette.engine.settle.change_messages import Route, messages_of
 from vedette.engine.settle.group_pace import OWN, SHARED
 from vedette.engine.settle.ids import Ids
-from vedette.engine.settle.settler import Aside, Decide, Hunt, Settler, SettlerCalls
+from vedette.engine.settle.settler import Decide, Hunt, Settler, SettlerCalls
+from vedette.engine.settle.settler_orders import Aside
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.archive import Archive
 from vedette.evidence.recovery import Damage
@@ -359,7 +360,10 @@ class CrawlRun:
             self.settler.aside(state)
 
     def _take_orders(self) -> None:
-        """A server that is away is asked again with the next turn."""
+        """A server that is away is asked again with the next turn.  A worker's visitor has heard if there are any."""
+        visits = self.parts.visits
+        if visits is not None and visits.last_order <= self._order:
+            return
         try:
             self._hear_orders()
         except StoreWaitError:

@@ -15,6 +15,7 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import SENTINEL, Idle, QueuedJob, SentinelOrder, SentinelResult
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock, JobBus
+from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.watch import Group
 from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.lanes.lane import SHUT, condition
@@ -25,6 +26,7 @@ from vedette.store.connection import StorePlace
 from vedette.store.operator import OwnAddress, operating, order_sources
 
 POLL_S = 0.5
+SERVER_POLL_S = 2.0  # a server is asked seldom
 PATIENCE = timedelta(minutes=30)  # for all looks of one job; then it ends with what it has
 EXTEND_S = 60.0
 OnJob = Callable[[QueuedJob, str, timedelta, SentinelResult | None], None]
@@ -62,7 +64,7 @@ class SentinelQueue:
     async def take(self) -> SentinelWork | Idle:
         job = await asyncio.to_thread(self.bus.take, SENTINEL, worker=self.worker, now=self.clock.now())
         if job is None:
-            return Idle(POLL_S)
+            return Idle(SERVER_POLL_S if isinstance(self.path, PostgresAddress) else POLL_S)
         self.on_started(job)
         return SentinelWork(job, self.clock.stopwatch())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from vedette.contracts.copies import replace
 from vedette.contracts.watch import (
@@ -17,6 +17,18 @@ from vedette.contracts.words import EvidenceId
 from vedette.core.evidence.segments import SegmentName
 
 REVISITS = (RecordKind.IDENTICAL, RecordKind.NOT_MODIFIED)
+
+
+def evidence_of(looks: Sequence[Settlement]) -> tuple[EvidenceId, ...]:
+    """What these looks refer to."""
+    shown = [s.visit.evidence for s in looks if s.entry.kind in REVISITS and s.visit.evidence]
+    return (*shown, *(s.like for s in looks if s.like is not None))
+
+
+def digests_of(looks: Sequence[Settlement]) -> tuple[bytes, ...]:
+    """Of payloads that the archive may have already."""
+    facts = (s.entry.facts for s in looks if s.entry.kind is RecordKind.RESPONSE)
+    return tuple(one.digest for one in facts if one.digest is not None)
 
 
 def keeps(twin: Payload, settled: Settlement) -> bool:

@@ -15,14 +15,14 @@ class GroupPace:
 
     quiet_s: float  # when nothing came for so long, the group is written
     patience_s: float  # and never later than this after its first settlement, however many keep coming
-    claims_s: float = (
-        0.0  # between two answers to claims: lanes that are ready meanwhile are asked for together
-    )
+    # Between two answers to claims, so that lanes that are ready meanwhile are asked for together.  What waits when a
+    # group is written is answered with what the group needs to know.
+    claims_s: float = 0.0
     hurry_s: float = 0.0  # and so long is waited where the engine has nothing else under way
 
 
 OWN = GroupPace(quiet_s=0.05, patience_s=0.25)  # a file of our own; docs/durability.md
-SHARED = GroupPace(quiet_s=0.4, patience_s=1.0, claims_s=0.25, hurry_s=0.4)  # a server of several workers
+SHARED = GroupPace(quiet_s=0.5, patience_s=0.9, claims_s=0.5, hurry_s=0.5)  # a server of several workers
 
 
 class Company:

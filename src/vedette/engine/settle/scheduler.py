@@ -72,7 +72,8 @@ class Scheduler:
         if not taught:
             return list(settlements), None
         if not self._options.reviews:
-            self._follow()
+            visited = {self.visited.popleft() for _ in range(len(self.visited))}
+            self._rows.follow([s.watch for _, s, _ in taught], visited)
         self._load([s.watch for _, s, _ in taught])
         if self._options.reviews:
             self._review(taught[0][2].now)
@@ -100,12 +101,6 @@ class Scheduler:
         if self._rows.version == version and not replanned and run.replan is None:
             return None
         return replace(self._rows.changed(), marks=tuple(marks.items()), replanned=replanned)
-
-    def _follow(self) -> None:
-        visited = {self.visited.popleft() for _ in range(len(self.visited))}
-        if visited:
-            self._rows.read_anew(visited)
-        self._rows.follow()
 
     def _load(self, watches: Sequence[Watch] | Sequence[Leaf]) -> None:
         """After this their hosts and hubs are known."""

@@ -24,6 +24,7 @@ MOST_UNLISTED = 1_000_000  # ids remembered as listing nothing
 class ScheduleSide(Protocol):
     """What the scheduler reads of the store."""
 
+    def ask_ahead(self, lanes: Sequence[LaneKey], hubs: Sequence[WatchId]) -> None: ...
     def hosts(self, lanes: Sequence[LaneKey]) -> list[HostBelief]: ...
     def hubs(self, watches: Sequence[WatchId]) -> list[HubBelief]: ...
     def clocks(self, ids: Sequence[int]) -> dict[int, bytes]: ...
@@ -63,19 +64,27 @@ class SchedulerRows:
         if asked:
             self._load_hubs(asked)
 
-    def read_anew(self, lanes: set[LaneKey]) -> None:
-        """Another worker may have been there since: these hosts and their hubs are as the store has them now."""
-        known = [lane for lane in lanes if lane in self.state.hosts.ids]
+    def follow(self, watches: Sequence[Watch], visited: set[LaneKey]) -> None:
+        """What others have written since, for looks at these watches: a server is asked for all of it at once.
+
+        `visited`: lanes where another worker may have been.  These hosts and their hubs are as the store has them now.
+        """
+        ids, parts = self.state.hosts.ids, self.state.hubs.ids
+        known = sorted(lane for lane in visited if lane in ids)
+        hubs = sorted(watch for watch, lane in self._hub_lane.values() if lane in visited)
+        if visited:
+            self._unlisted.clear()
+        new = {watch.lane for watch in watches if watch.lane not in ids}
+        named = {i for watch in watches for i in (watch.parent, watch.id) if i is not None}
+        asked = {i for i in named if i not in parts and i not in self._unlisted}
+        self._store.ask_ahead([*known, *new], [*hubs, *asked])
         if known:
             self._remember(known)
-        for row in self._store.hubs(
-            sorted(watch for watch, lane in self._hub_lane.values() if lane in lanes)
-        ):
+        for row in self._store.hubs(hubs) if hubs else ():
             self._put_hub(row)
-        self._unlisted.clear()
+        self._follow_published()
 
-    def follow(self) -> None:
-        """What another has published since."""
+    def _follow_published(self) -> None:
         published = self._store.published()
         if published is not None and published.version > self.version:
             self._adopt(published)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum, auto
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -33,6 +32,7 @@ from vedette.contracts.watch import (
     LedgerNote,
     Payload,
     Placed,
+    Questions,
     RecordKind,
     Release,
     Segment,
@@ -43,7 +43,8 @@ from vedette.contracts.watch import (
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
 from vedette.engine.settle.archive_entries import (
-    REVISITS,
+    digests_of,
+    evidence_of,
     keeps,
     new_payload,
     referring,
@@ -52,6 +53,7 @@ from vedette.engine.settle.archive_entries import (
 )
 from vedette.engine.settle.fallback import rested
 from vedette.engine.settle.group_pace import OWN, Company, GroupPace
+from vedette.engine.settle.settler_orders import Aside, Barrier, ClaimOrder, SettlerOrders, Word
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; docs/durability.md
@@ -68,6 +70,7 @@ Claimed = list[tuple[LaneKey, list[Watch], Dues]]
 class WriteSide(Protocol):
     """What the settler needs of the store."""
 
+    def ask_ahead(self, questions: Questions) -> None: ...
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]: ...
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
     def next_dues(
@@ -94,31 +97,9 @@ class ArchiveSide(Protocol):
     def close(self, now: datetime) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    asks: tuple[Ask, ...]
-    due_by: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class _Barrier:
-    done: threading.Event
-
-
-class _Word(Enum):
-    """What needs no more than a word."""
-
-    LOOKS = auto()  # have ended: there is something to write, or so much that it is written at once
-    HUNT = auto()  # there may be something to choose, though no look ended
-    HEAL = auto()  # the clock was set: times that lie too far ahead are brought back
-    HURRY = auto()  # nothing more is coming: write what there is
-
-
 # The due times of a group, and what is to be written beside them.
 Decide = Callable[[Sequence[Settlement]], tuple[list[Settlement], ScheduleRows | None]]
-Aside = RobotsRules | SourceState | LedgerNote | Release
 Hunt = Callable[[Sequence[Settlement], datetime], tuple[HuntRows | None, tuple[LedgerNote, ...]]]
-_Order = _Word | _Claim | _Barrier | Aside | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,9 +139,8 @@ class Settler(threading.Thread):
         self._run = run
         self._clock = clock
         self._calls = calls
-        self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
+        self._orders = SettlerOrders(clock, calls.pace)
         self._pace = calls.pace
-        self._answered: Callable[[], timedelta] | None = None  # how long ago a claim was
         self._ended: deque[Settlement] = deque()  # looks that nobody has taken up yet
         self._asides: list[Aside] = []
         self._groups = 0
@@ -173,11 +153,11 @@ class Settler(threading.Thread):
         """Wakes the thread for the first look of a group, and when it is full: not for every one of them."""
         self._ended.append(settlement)
         if len(self._ended) in (1, GROUP):
-            self._orders.put(_Word.LOOKS)
+            self._orders.put(Word.LOOKS)
 
     def claim(self, asks: Sequence[Ask], *, due_by: datetime) -> None:
         """Lease the best watches of these lanes that are due by then."""
-        self._orders.put(_Claim(tuple(asks), due_by))
+        self._orders.put(ClaimOrder(tuple(asks), due_by))
 
     def aside(self, value: Aside) -> None:
         """Goes along with the next group."""
@@ -185,19 +165,19 @@ class Settler(threading.Thread):
 
     def hunt(self) -> None:
         """Choose prospects, though no look ended."""
-        self._orders.put(_Word.HUNT)
+        self._orders.put(Word.HUNT)
 
     def heal(self) -> None:
         """The clock was set while we ran."""
-        self._orders.put(_Word.HEAL)
+        self._orders.put(Word.HEAL)
 
     def hurry(self) -> None:
         """The engine has nothing else under way, so waiting for company is in vain."""
-        self._orders.put(_Word.HURRY)
+        self._orders.put(Word.HURRY)
 
     def drain(self, timeout: float = 60.0) -> bool:
         """Everything handed over so far is committed when this returns True."""
-        barrier = _Barrier(threading.Event())
+        barrier = Barrier(threading.Event())
         self._orders.put(barrier)
         return barrier.done.wait(timeout)
 
@@ -226,14 +206,14 @@ class Settler(threading.Thread):
     def turn(self) -> bool:
         """One round: gather orders, answer claims at once, write the group.  False: stop."""
         settlements: list[Settlement] = []
-        barriers: list[_Barrier] = []
+        barriers: list[Barrier] = []
         goes_on, hunts = True, 0
         for order in self._gather(settlements):
             if order is None:
                 goes_on = False
-            elif isinstance(order, _Word):
+            elif isinstance(order, Word):
                 hunts += 1
-            elif isinstance(order, _Barrier):
+            elif isinstance(order, Barrier):
                 barriers.append(order)
             else:
                 self._asides.append(order)
@@ -247,46 +227,41 @@ class Settler(threading.Thread):
             barrier.done.set()
         return goes_on
 
-    def _gather(self, settlements: list[Settlement]) -> list[_Barrier | _Word | Aside | None]:
+    def _gather(self, settlements: list[Settlement]) -> list[Barrier | Word | Aside | None]:
         """Orders until the group is full, patience is over, or someone waits for us."""
-        others: list[_Barrier | _Word | Aside | None] = []
+        others: list[Barrier | Word | Aside | None] = []
         company = Company(self._ended, self._clock, self._pace)
         quiet = self._pace.quiet_s
         timeout = company.wait(HEARTBEAT.total_seconds() / 2)
         most = GROUP
         while True:
             try:
-                order = self._orders.get(timeout=timeout if len(self._ended) < GROUP else 0.0)
+                pause = timeout if len(self._ended) < GROUP else 0.0
+                order = self._orders.next(pause, is_gathering=bool(self._ended))
             except queue.Empty:
                 if timeout and company.has_come() and len(self._ended) < GROUP:
                     timeout = company.wait(quiet)
                     continue
                 break
-            if isinstance(order, _Claim):
-                self._answer_in_time(order)
-                timeout = min(timeout, quiet) if self._ended else 0.0
-            elif order is _Word.HURRY:
+            if isinstance(order, ClaimOrder):
+                self._patiently(partial(self._answer, order))
+                timeout = company.wait(min(timeout, quiet)) if self._ended else 0.0
+            elif order is Word.HURRY:
                 timeout = min(timeout, self._pace.hurry_s)
-            elif order is _Word.HEAL:
+            elif order is Word.HEAL:
                 self._heals, timeout = True, 0.0
-            elif order is _Word.LOOKS:
+            elif order is Word.LOOKS:
                 timeout = company.wait(timeout)
             else:
                 others.append(order)
-                if order is None or isinstance(order, _Barrier):
+                if order is None or isinstance(order, Barrier):
                     most = len(self._ended)  # all that came before it
                     break
-                timeout = 0.0 if order is _Word.HUNT else min(timeout, quiet)
+                timeout = 0.0 if order is Word.HUNT else min(timeout, quiet)
         settlements += [self._ended.popleft() for _ in range(min(most, len(self._ended)))]
         return others
 
-    def _answer_in_time(self, claim: _Claim) -> None:
-        if self._pace.claims_s and self._answered is not None:
-            self._is_stopping.wait(max(0.0, self._pace.claims_s - self._answered().total_seconds()))
-        self._patiently(partial(self._answer, claim))
-        self._answered = self._clock.stopwatch()
-
-    def _answer(self, claim: _Claim) -> None:
+    def _answer(self, claim: ClaimOrder) -> None:
         now = self._clock.now()
         self._beat(now)  # a clock that jumped (suspend) must not hand out what we have leased already
         heads = self._store.claim(claim.asks, now=now, due_by=claim.due_by)
@@ -294,6 +269,7 @@ class Settler(threading.Thread):
         ids = [i for picks in chosen.values() for i in picks]
         watches = {w.id: w for w in self._store.take(ids, now=now, until=now + LEASE)} if ids else {}
         dues = self._dues_after(claim, heads, set(ids))
+        self._orders.answered(claim)
         self._calls.claimed(
             [
                 (ask.lane, [watches[i] for i in chosen[ask.lane] if i in watches], dues[ask.lane])
@@ -302,7 +278,7 @@ class Settler(threading.Thread):
         )
 
     def _dues_after(
-        self, claim: _Claim, heads: Mapping[LaneKey, Heads], taken: set[WatchId]
+        self, claim: ClaimOrder, heads: Mapping[LaneKey, Heads], taken: set[WatchId]
     ) -> dict[LaneKey, Dues]:
         """When each class of the lanes is due again.  The store is asked once for all that the heads do not tell."""
         dues: dict[LaneKey, list[datetime | None]] = {}
@@ -317,6 +293,7 @@ class Settler(threading.Thread):
     def _write(self, settlements: list[Settlement], hunts: int) -> None:
         asides, self._asides = self._asides, []
         try:
+            self._patiently(partial(self._ask_ahead, settlements))
             settlements, schedule = self._calls.schedule(settlements)
             hunt, choices = self._hunted(settlements, hunts)
             settlements = rested(settlements, hunt)
@@ -343,6 +320,19 @@ class Settler(threading.Thread):
             self._archive.rollback()
             raise
         self._commit_ours(group, settlements)
+
+    def _ask_ahead(self, settlements: list[Settlement]) -> None:
+        """What the group needs to know, and what a claim that waits asks, in one trip to a server."""
+        claim = self._orders.waiting
+        asked = Questions(
+            now=self._clock.now(), evidence=evidence_of(settlements), digests=digests_of(settlements)
+        )
+        if claim is not None:
+            asked = replace(asked, asks=claim.asks, due_by=claim.due_by)
+        if asked.evidence or asked.digests or claim is not None:
+            self._store.ask_ahead(asked)
+        if claim is not None:
+            self._answer(claim)
 
     def _archived(self, settlements: list[Settlement]) -> tuple[list[Placed], tuple[Segment, ...]]:
         """On the disk, lasting; or undone."""
@@ -390,8 +380,7 @@ class Settler(threading.Thread):
 
     def _place(self, settlements: list[Settlement]) -> list[Placed]:
         """Into the archive, in order.  A payload that is there already is written as a revisit, and only such a one."""
-        seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
-        seen += [s.like for s in settlements if s.like is not None]
+        seen = evidence_of(settlements)
         kept = self._store.kept(seen) if seen else {}
         entries = [referring(settled, kept) for settled in settlements]
         digests = [
