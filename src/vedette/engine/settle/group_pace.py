@@ -22,7 +22,7 @@ class GroupPace:
 
 
 OWN = GroupPace(quiet_s=0.05, patience_s=0.25)  # a file of our own; docs/durability.md
-SHARED = GroupPace(quiet_s=0.5, patience_s=0.9, claims_s=0.5, hurry_s=0.5)  # a server of several workers
+SHARED = GroupPace(quiet_s=0.4, patience_s=0.9, claims_s=0.25, hurry_s=0.4)  # a server of several workers
 
 
 class Company:
