@@ -18,11 +18,12 @@ class GroupPace:
     # Between two answers to claims, so that lanes that are ready meanwhile are asked for together.  What waits when a
     # group is written is answered with what the group needs to know.
     claims_s: float = 0.0
+    rides_s: float = 0.0  # the same while a group gathers, with which a claim may go
     hurry_s: float = 0.0  # and so long is waited where the engine has nothing else under way
 
 
 OWN = GroupPace(quiet_s=0.05, patience_s=0.25)  # a file of our own; docs/durability.md
-SHARED = GroupPace(quiet_s=0.4, patience_s=0.9, claims_s=0.25, hurry_s=0.4)  # a server of several workers
+SHARED = GroupPace(quiet_s=0.4, patience_s=0.9, claims_s=0.25, rides_s=0.7, hurry_s=0.4)  # a server of several workers
 
 
 class Company:

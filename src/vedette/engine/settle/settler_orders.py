@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
 from collections.abc import Callable
@@ -48,7 +47,7 @@ class SettlerOrders:
         self.queue: queue.SimpleQueue[SettlerOrder] = queue.SimpleQueue()
         self.waiting: ClaimOrder | None = None  # it came too soon after the one before
         self._clock = clock
-        self._every_s = pace.claims_s
+        self._pace = pace
         self._answered: Callable[[], timedelta] | None = None  # how long ago a claim was
 
     def put(self, order: SettlerOrder) -> None:
@@ -57,7 +56,7 @@ class SettlerOrders:
     def next(self, timeout: float, *, is_gathering: bool) -> SettlerOrder:
         """Raises queue.Empty after so many seconds.  A claim is given when it may be answered by itself.
 
-        Where looks wait to be written, it waits for their group: what it asks goes with what the group must know.
+        Where looks wait to be written it waits longer, for their group: what it asks goes with what that must know.
         """
         while True:
             waits = self._claim_wait(is_gathering)
@@ -78,8 +77,5 @@ class SettlerOrders:
 
     def _claim_wait(self, is_gathering: bool) -> float:
         """Seconds until the next claim may be answered by itself."""
-        if not self._every_s:
-            return 0.0
-        if is_gathering:
-            return math.inf
-        return 0.0 if self._answered is None else max(0.0, self._every_s - self._answered().total_seconds())
+        every_s = self._pace.rides_s if is_gathering else self._pace.claims_s
+        return 0.0 if self._answered is None else max(0.0, every_s - self._answered().total_seconds())
