@@ -23,7 +23,8 @@ class GroupPace:
 
 
 OWN = GroupPace(quiet_s=0.05, patience_s=0.25)  # a file of our own; docs/durability.md
-SHARED = GroupPace(quiet_s=0.4, patience_s=0.9, claims_s=0.25, rides_s=0.7, hurry_s=0.4)  # a server of several workers
+# A server of several workers.
+SHARED = GroupPace(quiet_s=0.4, patience_s=0.9, claims_s=0.25, rides_s=0.7, hurry_s=0.4)
 
 
 class Company:
