@@ -196,7 +196,7 @@ def _late_words(late: Sequence[SourceHealth], now: datetime) -> str:
     """What nobody looks at is no trouble of each source."""
     last = max((one.last_success_at for one in late if one.last_success_at is not None), default=None)
     since = "" if last is None else f", the last time {ago(last, now)}"
-    return f"{count(len(late), 'source')} not looked at for longer than a day, and well when they were{since}"
+    return f"{count(len(late), 'source')} not looked at for too long, and well when they were{since}"
 
 
 def _style(health: SourceHealth) -> str:
