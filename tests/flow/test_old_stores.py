@@ -52,6 +52,7 @@ FROZEN = {
     "0024_queued_jobs.py": "6dbcbfade2d079b206e415842d8a78e08e78ce884b40e83122b13e11223748f5",
     "0025_panel_workers.py": "5d66086efdd63d50c231733232a30f5ff22afa77119a2ad0e3b53eeb13d2bb07",
     "0026_screenshots_and_imported_texts.py": "3274472abd3d5c624d18c57c29465e64e316e9abba4b93af979e531199b062b0",
+    "0027_held_lanes.py": "783fc9814d8dd691a284bd73c8843af4f25ba86b115ee47db195434c3b7ab3ee",
 }
 
 

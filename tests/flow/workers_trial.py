@@ -153,7 +153,7 @@ class _Trial:
     def _name(self, one: Process) -> str:
         """Of the worker, from the segments that it writes to, or as it said itself; empty: it did nothing yet."""
         written = (line["segment"].rpartition("-")[2] for line in reversed(one.visits))
-        said = self._rows("SELECT id FROM workers WHERE place LIKE ?", f"% pid {one.process.pid}")
+        said = self._rows("SELECT id FROM workers WHERE place LIKE ?", f"pid {one.process.pid} on %")
         return next(written, said[0][0] if said else "")
 
     def _rows(self, query: str, *values: object) -> list[Any]:

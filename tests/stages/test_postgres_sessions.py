@@ -20,8 +20,9 @@ from vedette.contracts.errors import StoreError, StoreWaitError, TakenOverError,
 from vedette.contracts.events import Event
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.workers import Role
+from vedette.core.lanes.visit import LEASE
 from vedette.store.connection import comes_back
-from vedette.store.postgres import PostgresConnection, PostgresFault, refused
+from vedette.store.postgres import STOPPED_MS, PostgresConnection, PostgresFault, refused
 from vedette.telemetry.clock import SystemClock
 
 ROW = "INSERT INTO marks VALUES (?, 'odd', 2)"
@@ -160,3 +161,40 @@ def test_a_worker_that_starts_before_its_server_says_so_and_waits(
     assert [event.name for event in events] == ["problem"]
     assert "is the server up, and DATABASE_URL right?" in events[0].fields["what"]
     assert f"asked again for {START.seconds} s" in events[0].fields["what"]
+
+
+def test_who_is_stopped_in_the_middle_of_a_write_holds_others_up_no_longer_than_its_bound(
+    db: PostgresConnection, postgres_store: PostgresAddress
+):
+    """As a process that got SIGSTOP between two statements: it has the lock of all writers, and says nothing."""
+    db.execute("BEGIN IMMEDIATE")
+    assert db.execute("SHOW idle_in_transaction_session_timeout").fetchone() == (f"{STOPPED_MS // 1000}s",)
+    db.execute("SET LOCAL idle_in_transaction_session_timeout = 200")
+    db.execute(ROW, (1,))
+    with closing(PostgresConnection(postgres_store)) as other:
+        other.execute("BEGIN IMMEDIATE")  # waits until the server has ended the first session
+        other.execute(ROW, (2,))
+        other.execute("COMMIT")
+    with pytest.raises(PostgresFault) as told:
+        db.execute("COMMIT")
+    assert told.value.may_wait  # the group is tried again
+    assert db.execute("SELECT watch_id FROM marks").fetchall() == [(2,)]
+
+
+def test_a_write_of_a_worker_is_bounded_as_its_leases_are(
+    db: PostgresConnection, postgres_store: PostgresAddress
+):
+    """Also where it is stopped while it sends: a lane in such a transaction could be taken over by nobody."""
+    db.take_engine_lock(shared=True)
+    bound = ("SHOW transaction_timeout", (f"{LEASE.seconds}s",))
+    assert db.execute(bound[0]).fetchone() == bound[1]
+    cut(postgres_store)
+    assert db.execute(COUNT).fetchone() == (0,)
+    assert db.execute(bound[0]).fetchone() == bound[1]  # on the session that replaces it
+    with closing(PostgresConnection(postgres_store)) as other:
+        assert other.execute(bound[0]).fetchone() == ("0",)  # a copy or an import may take long
+    db.execute("SET transaction_timeout = 200")
+    db.execute("BEGIN IMMEDIATE")
+    with pytest.raises(PostgresFault) as told:
+        db.execute("SELECT pg_sleep(30)")
+    assert told.value.may_wait

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from vedette.app.process import this_process
@@ -14,8 +15,14 @@ from vedette.store.sqlite import StoreLock, Writer
 MOST = 999  # workers of one store; the numbers behind it are those of others (`engine/settle/ids.py`)
 
 
+@dataclass(frozen=True, slots=True)
+class Series:
+    number: int  # 0: the store is not shared
+    dead: str = ""  # the process that had it and is gone, as its lock says
+
+
 @contextmanager
-def own_series(writer: Writer, directory: Path) -> Iterator[int]:
+def own_series(writer: Writer, directory: Path) -> Iterator[Series]:
     """The lowest number that no living worker has.  What a worker that was killed left is taken up by the next one.
 
     Two locks say so: one of the session in the database, which ends with a machine that is lost, and one of a file
@@ -26,12 +33,12 @@ def own_series(writer: Writer, directory: Path) -> Iterator[int]:
         if writer.take_series(number):
             lock = StoreLock(directory / f"lock-{worker_name(number)}")
             try:
-                lock.take(this_process())
+                dead = lock.take(this_process())
             except RefusedError:
                 writer.leave_series()
                 continue
             try:
-                yield number
+                yield Series(number, dead)
             finally:
                 lock.release()
             return

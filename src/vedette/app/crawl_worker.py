@@ -104,7 +104,8 @@ async def visiting(
         if calls is None
         else CalledVisits(opened.path, worker=worker, lease=LEASE, calls=calls)
     )
-    await asyncio.to_thread(store.free_own)
+    if opened.dead:
+        await asyncio.to_thread(store.free_own, opened.dead)
     visitor = LaneVisitor(store, hears, visits.holds.stopwatch)
     visitor.start()
     tidying = asyncio.create_task(_tidy(run, visits, visitor))

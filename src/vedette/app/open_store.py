@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from vedette.app.archive_series import own_series, worker_name
+from vedette.app.archive_series import Series, own_series, worker_name
 from vedette.app.process import locked
 from vedette.config.model import Config, Loaded
 from vedette.config.pace_policies import lane_policies
@@ -53,15 +53,16 @@ def open_store(
         else:
             writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         writer.take_lock(shared=shared)
-        series = held.enter_context(own_series(writer, loaded.data / ARCHIVE)) if shared else 0
+        series = held.enter_context(own_series(writer, loaded.data / ARCHIVE)) if shared else Series(0)
         writer.checkpoint()  # a run that is killed again and again would never come to it
         healed = writer.heal(now=clock.now(), policy_of=lane_policies(loaded.config).of)
         _save_sources(loaded, writer, pick, clock.now())
-        archive = archive_of(loaded, worker_name(series))
+        archive = archive_of(loaded, worker_name(series.number))
         found = archive.recover(writer.segments(), now=clock.now())
         killed = writer.was_killed()
         reader = ServerReader(path, ahead) if isinstance(path, PostgresAddress) else Reader(path)
-        yield Opened(writer, reader, archive, killed, path, pick, mended, healed, found.damage, series)
+        facts = (killed, path, pick, mended, healed, found.damage, series.number, series.dead)
+        yield Opened(writer, reader, archive, *facts)
 
 
 @contextmanager

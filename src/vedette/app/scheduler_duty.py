@@ -16,7 +16,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import LaneKey
-from vedette.core.lanes.visit import LEASE, SWEEP
+from vedette.core.lanes.visit import LEASE, SWEEP, SWEPT_AT_ONCE
 from vedette.core.schedule.due import LEARNED
 from vedette.engine.service.sentinel import SentinelHearing
 from vedette.engine.settle.ids import Ids
@@ -30,6 +30,7 @@ from vedette.store.worker_rows import Election
 STAND_S = 5.0  # an elected worker that is gone is replaced within this
 REVIEW_S = 15.0  # how often it asks whether the price is to be worked out
 AGAIN_S = 1.0  # while watches are planned anew
+MUCH = SWEPT_AT_ONCE // 20  # lanes of a part that nobody would have visited in time
 CALL_S = 0.5  # how often lanes that are due are called
 CALLED = 1000  # at most so many at once: those that wait longest
 STAY = timedelta(0)  # others look: what was ordered is not waited for
@@ -98,13 +99,13 @@ class SchedulerDuty:
             return bool(rows.replanned)
 
     async def _sweep(self) -> None:
-        while True:
-            await asyncio.to_thread(self._sweep_once)
-            await asyncio.sleep(SWEEP.total_seconds())
-
-    def _sweep_once(self) -> None:
+        """Part after part of all lanes.  Where much is wrong, as after a copy, the next part follows at once."""
         with closing(LaneVisits(self._path, worker="", lease=LEASE)) as visits:
-            visits.sweep(SWEEP / 2)
+            while True:
+                wrong = await asyncio.to_thread(visits.sweep, SWEEP / 2)
+                while wrong >= MUCH:
+                    wrong = await asyncio.to_thread(visits.sweep)
+                await asyncio.sleep(SWEEP.total_seconds())
 
     async def _call_lanes(self) -> None:
         """Brings lanes that are due to workers.  While Redis is away they find them in the store."""

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from vedette.app.archive_series import worker_name
 from vedette.app.crawl_worker import crawl, server_clock, server_of
 from vedette.app.panel_worker import PanelDuty
-from vedette.app.process import run_loop, signals
+from vedette.app.process import run_loop, signals, this_process
 from vedette.app.run import RunHooks
 from vedette.app.scheduler_duty import SchedulerDuty
 from vedette.app.service import Door, Service
@@ -80,6 +80,7 @@ class Worker:
     _said: SqlConnection | None = None  # on which it says that it is there
     _saying: threading.Lock = field(default_factory=threading.Lock)
     _is_over: asyncio.Event = field(default_factory=asyncio.Event)
+    _has_begun: asyncio.Event = field(default_factory=asyncio.Event)  # to look; cleared when it was said
 
     def __post_init__(self) -> None:
         self.path, self.clock = self._reached()
@@ -203,7 +204,9 @@ class Worker:
         yield
 
     def _started(self, run: CrawlRun) -> None:
+        """Others hear of it at once: they leave it its part, and know whose its lanes are if it is killed."""
         self._run = run
+        self._has_begun.set()
         if self._is_over.is_set():
             run.engine.stop("stopped")
 
@@ -219,9 +222,7 @@ class Worker:
             await asyncio.sleep(AGAIN_S)
 
     async def _serve_stages(self, hooks: Hooks) -> None:
-        async with opened(
-            self.loaded, self.path, clock=self.clock, hooks=hooks, worker=_place("-")
-        ) as worker:
+        async with opened(self.loaded, self.path, clock=self.clock, hooks=hooks, worker=_name()) as worker:
             serving = asyncio.create_task(keep_on(worker, self.clock, hooks))
             told = asyncio.create_task(self._is_over.wait())
             await asyncio.wait([serving, told], return_when=asyncio.FIRST_COMPLETED)
@@ -231,7 +232,7 @@ class Worker:
 
     async def _ask_models(self) -> None:
         self._panel = PanelDuty(
-            self.loaded, self.path, self.clock, self.hear, worker=_place("-"), lease=self.panel_lease
+            self.loaded, self.path, self.clock, self.hear, worker=_name(), lease=self.panel_lease
         )
         await self._panel.run(self._is_over)
 
@@ -254,6 +255,7 @@ class Worker:
     async def _beat(self) -> None:
         """Says that it is there.  Ready: the store heard it, and it has begun."""
         while True:
+            self._has_begun.clear()
             try:
                 crawlers = await asyncio.to_thread(self._say)
             except (StoreError, sqlite3.Error):
@@ -262,7 +264,8 @@ class Worker:
                 is_begun = Role.CRAWL not in self.roles or self._run is not None
                 self.service.is_ready = is_begun and self.state is WorkerState.RUNNING
                 self._divide(max(1, crawlers))
-            await asyncio.sleep(BEAT_S)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_begun.wait(), BEAT_S)
 
     def _divide(self, crawlers: int) -> None:
         """What the installation may do as a whole is shared by those who look."""
@@ -296,10 +299,10 @@ class Worker:
         run, now = self._run, self.clock.now()
         number = 0 if run is None else run.opened.series
         return WorkerRow(
-            id=worker_name(number) or _place("-"),
+            id=worker_name(number) or _name(),
             number=number,
             roles=self.roles,
-            place=_place(" pid "),
+            place=this_process(),
             state=self.state,
             started_at=now,
             beat_at=now,
@@ -338,5 +341,5 @@ async def _no_door(state: object) -> AsyncIterator[str]:
     yield ""
 
 
-def _place(between: str) -> str:
-    return f"{socket.gethostname()}{between}{os.getpid()}"
+def _name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.watch import Group, Job, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
-from vedette.core.lanes.visit import LaneVisit, is_long
+from vedette.core.lanes.visit import MOST_LOOKS, LaneVisit, is_long
 from vedette.frontier.queue import ROOM, Dues, Frontier
 
 
@@ -41,6 +41,12 @@ class VisitFrontier(Frontier):
         """The lane is ours: what is due there is claimed as its rule allows."""
         self._visits[lane] = _Visit(self._stopwatch())
         self.note_due(lane, now, Risk.MEDIUM)
+
+    def wind_up(self, most: int) -> None:
+        """So many lanes, those that are ours for longest, are others' soon: nothing new is begun there."""
+        if most > 0:
+            for visit in sorted(self._visits.values(), key=lambda one: one.lasted(), reverse=True)[:most]:
+                visit.looks = max(visit.looks, MOST_LOOKS)
 
     def forget(self, lanes: Collection[LaneKey]) -> None:
         """They are no longer ours.  What was leased there is the next holder's."""

@@ -16,19 +16,26 @@ from typing import Any
 from vedette.contracts.lane import DueLane, LaneHold, LaneState
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.contracts.words import LaneKey
+from vedette.core.lanes.visit import SWEPT_AT_ONCE
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.connection import Order, at_once, connect, told
 from vedette.store.row_columns import LANE_COLUMNS
 from vedette.store.rows import from_ms, lane_id, lane_row, read_lane, to_ms
 
-SERVER_MS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+# The beginning of the statement: compared with a time that moves while it runs, no index would be used.
+SERVER_MS = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)"
 _STATE = ", ".join(f"l.{name}" for name in LANE_COLUMNS)
 _RETURNS = f"SELECT t.lane_id, t.key, t.token, t.was_lost, {_STATE} FROM taken t LEFT JOIN lanes l ON l.id = t.lane_id"
-# Whoever takes lanes at the same time passes over those that we are about to take.
+# Lanes of workers that are gone come first, whatever waits.  Whoever takes lanes at the same time passes over those
+# that we are about to take.
 _TAKE = (
-    f"WITH free AS (SELECT lane_id, worker FROM lane_visits WHERE due_at <= {SERVER_MS} - ? ORDER BY due_at LIMIT ? "
-    "FOR UPDATE SKIP LOCKED), "
+    f"WITH lost AS (SELECT lane_id, worker FROM lane_visits WHERE worker <> '' AND due_at <= {SERVER_MS} "
+    "ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED), "
+    f"waiting AS (SELECT lane_id, worker FROM lane_visits WHERE worker = '' AND due_at <= {SERVER_MS} - ? "
+    "ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED), "
+    "free AS (SELECT * FROM lost UNION ALL "
+    "(SELECT * FROM waiting LIMIT GREATEST(0, ? - (SELECT COUNT(*) FROM lost)))), "
     f"taken AS (UPDATE lane_visits v SET worker = ?, token = v.token + 1, due_at = {SERVER_MS} + ? FROM free f "
     "WHERE v.lane_id = f.lane_id RETURNING v.lane_id, v.key, v.token, f.worker <> '' AS was_lost) " + _RETURNS
 )
@@ -78,36 +85,44 @@ _SAVE_LANE = (
     + sql.LANE_CONFLICT
 )
 _REST = "UPDATE lane_visits SET worker = '', due_at = NULL WHERE lane_id = ? AND worker = ? AND token = ?"
-# A lane that was forgotten, or moved nearer by somebody who told nobody, is found here.
-_HOP = (
-    "WITH RECURSIVE hop(lane) AS (SELECT MIN(lane_id) FROM watches UNION ALL "
-    "SELECT (SELECT MIN(lane_id) FROM watches WHERE lane_id > hop.lane) FROM hop WHERE hop.lane IS NOT NULL) "
+# A lane that was forgotten, or moved nearer by somebody who told nobody, is found here: a part of all lanes at a time.
+_SLICE = (
+    "WITH RECURSIVE hop(lane, n) AS (SELECT MIN(lane_id), 1 FROM watches WHERE lane_id > ? UNION ALL "
+    "SELECT (SELECT MIN(lane_id) FROM watches WHERE lane_id > hop.lane), n + 1 FROM hop "
+    "WHERE hop.lane IS NOT NULL AND n < ?) SELECT lane FROM hop WHERE lane IS NOT NULL"
 )
 _UNKNOWN = (
-    _HOP + "SELECT (SELECT url FROM watches WHERE lane_id = hop.lane LIMIT 1), "
-    f"{_WORTH.format(due=_first_due('hop.lane'), lane='hop.lane')} FROM hop WHERE hop.lane IS NOT NULL "
-    "AND NOT EXISTS (SELECT 1 FROM lane_visits v WHERE v.lane_id = hop.lane)"
+    "SELECT (SELECT url FROM watches WHERE lane_id = s.lane LIMIT 1), "
+    f"{_WORTH.format(due=_first_due('s.lane'), lane='s.lane')} FROM unnest(CAST(? AS BIGINT[])) AS s(lane) "
+    "WHERE NOT EXISTS (SELECT 1 FROM lane_visits v WHERE v.lane_id = s.lane)"
 )
 _SWEEP = (
     "UPDATE lane_visits v SET due_at = n.due FROM (SELECT o.lane_id, "
-    f"{_WORTH.format(due=_first_due('o.lane_id'), lane='o.lane_id')} AS due FROM lane_visits o WHERE o.worker = '') n "
+    f"{_WORTH.format(due=_first_due('o.lane_id'), lane='o.lane_id')} AS due FROM lane_visits o "
+    "WHERE o.worker = '' AND o.lane_id > ? AND o.lane_id <= ?) n "
     "WHERE v.lane_id = n.lane_id AND v.worker = '' AND n.due IS NOT NULL AND (v.due_at IS NULL OR n.due < v.due_at)"
 )
+_LOWEST = -(1 << 63)  # before every number of a lane
 _SWEPT = (
     f"INSERT INTO cron_marks (name, fired_at) VALUES ('lanes', {SERVER_MS}) ON CONFLICT (name) DO UPDATE SET "
     f"fired_at = excluded.fired_at WHERE cron_marks.fired_at <= excluded.fired_at - ? RETURNING fired_at"
 )
 _NOW = f"SELECT {SERVER_MS}"
-_GONE = f"UPDATE lane_visits SET due_at = {SERVER_MS} WHERE worker = ?"
+_GONE = (
+    f"UPDATE lane_visits SET due_at = LEAST(due_at, {SERVER_MS}) WHERE worker = ? AND worker <> '' "
+    "AND EXISTS (SELECT 1 FROM workers WHERE id = ? AND place = ?)"
+)
+# Of lanes that are due no more are counted than many workers could hold: the rest changes nobody's share.
+_MOST_COUNTED = 50_000
 _CROWD = (
-    f"SELECT (SELECT COUNT(*) FROM lane_visits WHERE worker <> '' OR due_at <= {SERVER_MS}), "
+    "SELECT (SELECT COUNT(*) FROM lane_visits WHERE worker <> '') + (SELECT COUNT(*) FROM (SELECT 1 FROM lane_visits "
+    f"WHERE worker = '' AND due_at <= {SERVER_MS} LIMIT {_MOST_COUNTED}) d), "
     "(SELECT COUNT(*) FROM workers WHERE number > 0 AND id <> ? AND state = 'running' "
     f"AND beat_at > {SERVER_MS} - 20000)"
 )
 _COUNTS = (
-    f"SELECT COUNT(*) FILTER (WHERE worker <> ''), COUNT(*) FILTER (WHERE worker = '' AND due_at <= {SERVER_MS}), "
-    f"MAX({SERVER_MS} - due_at) FILTER (WHERE worker = '' AND due_at <= {SERVER_MS}) FROM lane_visits "
-    f"WHERE worker <> '' OR due_at <= {SERVER_MS}"
+    "SELECT (SELECT COUNT(*) FROM lane_visits WHERE worker <> ''), COUNT(*), "
+    f"{SERVER_MS} - MIN(due_at) FROM lane_visits WHERE worker = '' AND due_at <= {SERVER_MS}"
 )
 
 
@@ -122,6 +137,7 @@ class LaneExchange:
     """What a worker asks for and gives in one trip."""
 
     room: int = 0  # lanes that are due may be taken, so many of them
+    lost_room: int = 0  # and so many of workers that are gone, whatever the room
     late: timedelta = timedelta(0)  # only those that are late by so much
     called: Sequence[LaneKey] = ()  # these are taken where they are due,
     named: Sequence[LaneKey] = ()  # these due or not
@@ -155,11 +171,15 @@ class LaneVisits:
         self._path = path
         self._worker = worker
         self._lease = int(lease.total_seconds() * 1000)
+        self._swept_to = _LOWEST
 
-    def free_own(self) -> int:
-        """Those of a worker of this name that is gone: its archive files are ours by now, so it is.  How many."""
+    def free_own(self, dead: str) -> int:
+        """Those of a worker of this name that is gone: `dead`, the process whose lock we have.  How many.
+
+        A worker of this name on another machine may only have lost its session: its leases end by themselves.
+        """
         with self._telling() as db:
-            return db.execute(_GONE, (self._worker,)).rowcount
+            return db.execute(_GONE, (self._worker, self._worker, dead)).rowcount
 
     def exchange(self, asked: LaneExchange) -> Exchanged:
         """All of it in one trip, or nothing.  Lanes are taken before any is given back: others have a turn first.
@@ -178,7 +198,7 @@ class LaneVisits:
         return Exchanged(taken, told[-2][0][0])
 
     def take(self, most: int, *, late: timedelta = timedelta(0)) -> list[LaneHold]:
-        """Lanes that are due, or late by so much, and nobody's; the one that waits longest first."""
+        """Lanes of workers that are gone, then those that are due, or late by so much; what waits longest first."""
         return self.exchange(LaneExchange(room=most, late=late)).taken
 
     def take_named(self, lanes: Sequence[LaneKey]) -> list[LaneHold]:
@@ -209,18 +229,25 @@ class LaneVisits:
         kept = frozenset(lanes[number] for number, token in rows if tokens[lanes[number]] == token)
         return RenewedLeases(kept=kept, busy=busy, workers=others + 1, at=from_ms(now))
 
-    def sweep(self, every: timedelta | None = None) -> bool:
-        """Makes visits of all that is due, from the watches alone.  With `every`: unless somebody did so since."""
+    def sweep(self, every: timedelta | None = None) -> int:
+        """Makes visits of what is due in the next part of all lanes, from the watches alone.  How many were wrong.
+
+        With `every`: unless somebody did so since.
+        """
         with self._telling() as db:
             if every is not None:
                 wait = int(every.total_seconds() * 1000)
                 if db.execute(_SWEPT, (wait,)).fetchone() is None:
-                    return False
-            found = db.execute(_UNKNOWN).fetchall()
+                    return 0
+            first = self._swept_to
+            lanes = [row[0] for row in db.execute(_SLICE, (first, SWEPT_AT_ONCE))]
+            self._swept_to = lanes[-1] if len(lanes) == SWEPT_AT_ONCE else _LOWEST
+            if not lanes:
+                return 0
+            found = db.execute(_UNKNOWN, (lanes,)).fetchall()
             rows = [(lane_id(lane), lane, due) for lane, due in ((lane_of(url), due) for url, due in found)]
             db.executemany(_NEW, rows)
-            db.execute(_SWEEP)
-        return True
+            return len(rows) + db.execute(_SWEEP, (first, lanes[-1])).rowcount
 
     def server_time(self) -> datetime:
         with self._telling() as db:
@@ -240,9 +267,10 @@ class LaneVisits:
                 ids = [lane_id(lane) for lane in lanes]
                 query = _TAKE_NAMED.format(marks=", ".join("?" * len(ids)), which=which)
                 takes.append((query, (*ids, *ours)))
-        if asked.room > 0:
+        room, lost = max(asked.room, 0), max(asked.room, asked.lost_room)
+        if lost > 0:
             late = int(asked.late.total_seconds() * 1000)
-            takes.append((_TAKE, (late, asked.room, *ours)))
+            takes.append((_TAKE, (lost, late, room, room, *ours)))
         return takes
 
     def _writes(self, asked: LaneExchange) -> list[Order]:

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
@@ -24,6 +25,7 @@ from psycopg.types.string import StrDumperUnknown
 
 from vedette.contracts.errors import RefusedError, StoreError, StoreWaitError, TakenOverError
 from vedette.contracts.sql_connection import PostgresAddress
+from vedette.core.lanes.visit import LEASE
 
 BUSY_MS = 15_000
 ENDING_MS = 1_000  # until a session that was closed is gone
@@ -34,9 +36,14 @@ OLDEST = 13  # major version of the server
 # Classes of our advisory locks: a transaction that writes, a whole run, a series of archive files.
 WRITERS, ENGINE, SERIES = 0x76656474, 0x76656475, 0x76656476
 WRITERS_LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
+# A process that is stopped in the middle of a transaction holds up all that write: the server ends its session.  The
+# second bound is that of a worker among several, and is as long as a lease of its lanes; it needs PostgreSQL 17.
+STOPPED_MS, LEASE_MS, BOUNDS_WHOLE = 20_000, LEASE // timedelta(milliseconds=1), 170_000
 # Transactions as the store begins them.  The lock is what BEGIN IMMEDIATE is in SQLite.
 _BEGINS = {
-    "BEGIN IMMEDIATE": f"BEGIN; SELECT {WRITERS_LOCK}",
+    "BEGIN IMMEDIATE": (
+        f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = {STOPPED_MS}; SELECT {WRITERS_LOCK}"
+    ),
     "BEGIN": "BEGIN ISOLATION LEVEL REPEATABLE READ",  # one moment for every answer
 }
 _PLAIN_BEGIN = "START TRANSACTION"
@@ -56,6 +63,7 @@ _OF_NONE = ((re.compile(r"\S+ NOT IN \(\)"), "TRUE"), (re.compile(r"\S+ IN \(\)"
 _Session: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _T = TypeVar("_T")
 Order: TypeAlias = tuple[str, Any]  # a statement with a list of rows, or with the values of a question
+_STOPPED = ("25P03", "25P04")  # the server ended our session, because its transaction took too long
 _READS = ("SELECT ", "WITH RECURSIVE ")  # no statement of ours that begins so writes
 
 
@@ -216,6 +224,7 @@ class PostgresConnection:
         """
         with _faults():
             _take_engine_lock(self._db, self._address, shared=shared)
+            _bound(self._db, shared=shared)
         self._is_engine, self._is_shared = True, shared
 
     def take_series(self, number: int) -> bool:
@@ -239,6 +248,7 @@ class PostgresConnection:
             db.row_factory = _named
         if self._is_engine:
             _take_engine_lock(db, self._address, shared=self._is_shared)
+            _bound(db, shared=self._is_shared)
         if self._series and not _take_series_back(db, self._series):
             db.close()
             raise TakenOverError(
@@ -308,6 +318,12 @@ def _take_engine_lock(db: _Session, address: PostgresAddress, *, shared: bool = 
             f"the store {address} is in use by {holder[0] if holder else 'another engine'}; stop it first"
         ) from None
     db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
+
+
+def _bound(db: _Session, *, shared: bool) -> None:
+    """Writes of a worker end with its leases: lanes that a stopped one has in its hands could be taken by nobody."""
+    if shared and db.info.server_version >= BOUNDS_WHOLE:
+        db.execute(_plain(f"SET transaction_timeout = {LEASE_MS}"))
 
 
 def _take_series(db: _Session, number: int) -> bool:
@@ -392,7 +408,8 @@ def fault(error: psycopg.Error) -> sqlite3.Error:
     if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
         return PostgresFault(words, lacks_right=True)
     is_full = isinstance(error, errors.DiskFull)
-    return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError), is_full=is_full)
+    may_wait = isinstance(error, psycopg.OperationalError) or error.sqlstate in _STOPPED
+    return PostgresFault(words, may_wait=may_wait, is_full=is_full)
 
 
 def _ordered(db: _Session, order: Order) -> psycopg.Cursor[Any] | None:

@@ -72,6 +72,13 @@ lane_visits = Table(  # of a store with several workers: whose lane it is, and w
     Column("worker", String, nullable=False, server_default=""),  # empty: nobody's
     Column("token", BigInteger, nullable=False, server_default="0"),  # rises with every holder
 )
+# Of millions of lanes few are held: whose worker is gone is found among these.
+Index(
+    "ix_lane_visits_held",
+    lane_visits.c.due_at,
+    sqlite_where=lane_visits.c.worker != "",
+    postgresql_where=lane_visits.c.worker != "",
+)
 
 workers = Table(  # processes that share a store, as they last said
     "workers",

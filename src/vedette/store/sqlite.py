@@ -73,8 +73,11 @@ class StoreLock:
         self._path = path
         self._file: IO[bytes] | None = None
 
-    def take(self, note: str, *, shared: bool = False) -> None:
-        """`shared`: beside others that share it, and while nobody has it alone."""
+    def take(self, note: str, *, shared: bool = False) -> str:
+        """`shared`: beside others that share it, and while nobody has it alone.
+
+        Gives the note of a holder that did not release it: a process that is gone.  Empty: there is none.
+        """
         try:
             make_file(self._path)
             file = self._path.open("a+b", buffering=0)
@@ -89,10 +92,13 @@ class StoreLock:
             raise RefusedError(
                 f"the store {self._path.parent} is in use by {holder}; stop it first, or use another --data"
             ) from None
+        file.seek(0)
+        dead = file.read().decode("utf-8", "replace").strip()
         file.truncate(0)
         with suppress(OSError):  # a full disk takes no note; the lock holds without it
             file.write(note.encode())
         self._file = file
+        return dead
 
     def release(self) -> None:
         if self._file is not None:

@@ -32,7 +32,7 @@ _FORGET = f"DELETE FROM workers WHERE beat_at < {SERVER_MS} - {_KEPT_MS}"
 _ALL = (
     "SELECT w.id, w.number, w.roles, w.place, w.state, w.started_at, w.beat_at, w.figures, "
     f"w.beat_at < {SERVER_MS} - {_SILENT_MS}, "
-    "(SELECT COUNT(*) FROM lane_visits v WHERE v.worker = w.id AND w.number > 0) "
+    "(SELECT COUNT(*) FROM lane_visits v WHERE v.worker = w.id AND v.worker <> '' AND w.number > 0) "
     "FROM workers w ORDER BY w.started_at, w.id"
 )
 _ALIVE = f"SELECT roles FROM workers WHERE beat_at >= {SERVER_MS} - {_SILENT_MS} AND state <> '{WorkerState.ENDED}'"

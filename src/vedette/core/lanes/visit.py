@@ -11,17 +11,19 @@ from datetime import timedelta
 
 from vedette.contracts.lane import LanePolicy
 
-LEASE = timedelta(seconds=40)  # a lane whose worker was silent for so long is free; docs/adr/0060
-MARGIN = timedelta(seconds=8)  # and its worker starts nothing for so long before
-RENEW = timedelta(seconds=8)
+LEASE = timedelta(seconds=30)  # a lane whose worker was silent for so long is free; docs/adr/0060, 0090
+MARGIN = timedelta(seconds=6)  # and its worker starts nothing for so long before
+RENEW = timedelta(seconds=6)
 STAYS = timedelta(seconds=3)  # work that is due within this is waited for
 LONGEST = timedelta(seconds=30)
 MOST_LOOKS = 64
 MOST_HELD = 500  # lanes of one worker
 AT_ONCE = 16  # taken in the first step: several workers that begin share what is due
 A_STEP = 32  # taken in a later one, of which a second has one
+LOST_STEP = 64  # of workers that are gone, in each step, beside what is a worker's share
 SPARE = 8  # one lane of so many of its share is taken beyond it: what is due moves while it is counted
 SWEEP = timedelta(seconds=20)  # how often the visits are compared with what is due
+SWEPT_AT_ONCE = 20_000  # lanes: all of 60,000 within a minute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,14 @@ def fair_share(busy: int, workers: int) -> int:
     if workers <= 1:
         return min(MOST_HELD, busy + AT_ONCE)
     return min(MOST_HELD, -(-busy // workers) + 1 + busy // (SPARE * workers))
+
+
+def lost_room(held: int) -> int:
+    """How many lanes of workers that are gone are taken in one step, whatever the share.
+
+    Others may have died with theirs, so that those who are left are at their share before the rest has come back.
+    """
+    return max(0, min(LOST_STEP, 2 * MOST_HELD - held))
 
 
 def share_of(policy: LanePolicy, workers: int) -> LanePolicy:

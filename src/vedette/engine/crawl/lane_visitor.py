@@ -20,7 +20,17 @@ from vedette.contracts.lane import LaneHold, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import LaneKey
-from vedette.core.lanes.visit import A_STEP, AT_ONCE, MOST_HELD, RENEW, SWEEP, LaneVisit, fair_share, is_over
+from vedette.core.lanes.visit import (
+    A_STEP,
+    AT_ONCE,
+    MOST_HELD,
+    RENEW,
+    SWEEP,
+    LaneVisit,
+    fair_share,
+    is_over,
+    lost_room,
+)
 from vedette.frontier.visit_queue import VisitFrontier
 from vedette.jobs.lane_calls import LaneCalls
 from vedette.lanes.held_lanes import HeldLaneKeeper, LaneHolds
@@ -36,7 +46,7 @@ class VisitSide(Protocol):
 
     def exchange(self, asked: LaneExchange) -> Exchanged: ...
     def renew(self, tokens: Mapping[LaneKey, int]) -> RenewedLeases: ...
-    def sweep(self, every: timedelta | None = None) -> bool: ...
+    def sweep(self, every: timedelta | None = None) -> int: ...
     def close(self) -> None: ...
 
 
@@ -75,8 +85,9 @@ class LaneVisitor(threading.Thread):
         self.taken = 0
 
     @property
-    def held(self) -> int:
-        return len(self._ours)
+    def surplus(self) -> int:
+        """Lanes beyond its share: others came, or more lanes than it could have came from workers that are gone."""
+        return max(0, len(self._ours) - self._share)
 
     def give_back(self, lanes: Sequence[Returned]) -> None:
         self._back.extend(lanes)
@@ -137,7 +148,10 @@ class LaneVisitor(threading.Thread):
         named = tuple(lane for lane in self.wanted if lane not in self._ours)
         room = min(self.room, self._share) - len(self._ours) - len(named)
         most = A_STEP if self.taken else AT_ONCE
-        return LaneExchange(room=min(room, most), named=named, back=tuple(self._back), sooner=self._sooner())
+        lost = lost_room(len(self._ours)) if self.room else 0
+        return LaneExchange(
+            room=min(room, most), lost_room=lost, named=named, back=tuple(self._back), sooner=self._sooner()
+        )
 
     def _sooner(self) -> dict[LaneKey, datetime]:
         """Kept until the store has heard it."""
@@ -213,6 +227,7 @@ class Visits:
     def tidy(self, visitor: LaneVisitor, *, may_take: bool) -> None:
         """Gives back what is over, and says what is wanted."""
         now = self.clock.now()
+        self.frontier.wind_up(visitor.surplus)
         over = [lane for lane in self.frontier.held() if is_over(self._facts(lane, now))]
         if over:
             visitor.give_back(self._returned(over))

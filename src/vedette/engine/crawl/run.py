@@ -111,6 +111,7 @@ class Opened:
         Damage, ...
     ] = ()  # archive files that are not whole, and that nothing is written to any more
     series: int = 0  # number of the archive files that are this worker's; 0: the store has one engine
+    dead: str = ""  # the process that had them and is gone; empty: it ended well, or nobody knows
 
     def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
         """After the settler has closed its connection.  The last one that closes folds the log into the database."""

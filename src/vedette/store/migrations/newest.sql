@@ -1,4 +1,4 @@
--- revision 0026
+-- revision 0027
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -782,6 +782,8 @@ CREATE INDEX ix_jobs_queue_state_due_at ON jobs (queue, state, due_at)
 ;;
 CREATE INDEX ix_lane_visits_due_at ON lane_visits (due_at)
 ;;
+CREATE INDEX ix_lane_visits_held ON lane_visits (due_at) WHERE worker <> ''
+;;
 CREATE INDEX ix_ledger_watch_id_at ON ledger (watch_id, at)
 ;;
 CREATE INDEX ix_outbox_channel_state_due_at ON outbox (channel, state, due_at)
@@ -916,4 +918,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0026');
+INSERT INTO "alembic_version" VALUES('0027');
