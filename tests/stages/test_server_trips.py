@@ -30,6 +30,7 @@ from vedette.store import statements as sql
 from vedette.store.connection import connect, operating
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.lane_visits import LaneExchange, LaneVisits
+from vedette.store.operator import save_sources
 from vedette.store.rows import robots_row, source_row, watch_row
 from vedette.store.schedule_rows import ServerScheduleReader, schedule_statements
 from vedette.store.server_reader import ReadAhead, ServerReader
@@ -392,3 +393,31 @@ def test_a_host_that_another_worker_looked_at_is_as_the_store_has_it_now(
         _, again = scheduler.decide([look])
         assert again is not None
         assert [host.streak for host in again.hosts] == [8]
+
+
+# starts
+
+
+def test_a_start_with_sources_that_are_as_they_were_asks_twice_and_writes_nothing(
+    worker: Worker, postgres_store: PostgresAddress
+):
+    """Whoever starts has the lock of all that write: no worker settles meanwhile."""
+    sources = [
+        Source(id=SourceId(f"s{n}"), name=f"S{n}", url=f"https://s{n}.example/", lister=lister, risk=risk)
+        for n, (lister, risk) in enumerate([(ListerKind.FEED, None), (ListerKind.PAGE, Risk.LOW)] * 50)
+    ]
+    with operating(postgres_store) as db:
+        save_sources(db, sources, now=NOON)
+    before = rows(postgres_store, "SELECT COUNT(*) FROM orders")
+    with closing(connect(worker.address)) as db, worker.trips(2):
+        save_sources(db, sources, now=NOON + HOUR)
+    assert rows(postgres_store, "SELECT COUNT(*) FROM orders") == before
+
+    moved = [replace(sources[0], name="moved"), replace(sources[1], risk=Risk.HIGH), *sources[2:]]
+    with operating(postgres_store) as db:
+        db.execute("UPDATE watches SET source_id = 'other' WHERE url = ?", (sources[2].url,))
+        save_sources(db, moved, now=NOON + HOUR)
+    assert rows(postgres_store, "SELECT name FROM sources WHERE id = 's0'") == [("moved",)]
+    query = "SELECT source_id, risk FROM watches WHERE url IN (?, ?) ORDER BY url"
+    found = rows(postgres_store, query, sources[1].url, sources[2].url)
+    assert found == [("s1", int(Risk.HIGH)), ("s2", found[1][1])]

@@ -29,7 +29,7 @@ from vedette.store.connection import StorePlace, mend
 from vedette.store.corrections import take_effect
 from vedette.store.fenced_writer import FencedWriter
 from vedette.store.migrate import ARCHIVE, prepare_place
-from vedette.store.operator import save_source
+from vedette.store.operator import save_sources
 from vedette.store.server_reader import ReadAhead, ServerReader
 from vedette.store.sqlite import Pick, Reader, Writer
 
@@ -103,9 +103,8 @@ def _save_sources(loaded: Loaded, writer: Writer, pick: Pick, now: datetime) -> 
     """The configured sources are in the store, each with its first watch; what a correction heals is due."""
     with writer.transaction() as db:
         table, names = screens(loaded.config), onion_names(loaded.config, loaded.data)
-        for source in sources_of(loaded.config):
-            if screen_url(source.url, table) is not None:
-                continue  # its address is what must not be kept
-            source = source if names is None else names.source(source)
-            save_source(db, source, now=now, classify=classifier(loaded.config))
+        # An address that is screened is what must not be kept.
+        may_be_kept = [one for one in sources_of(loaded.config) if screen_url(one.url, table) is None]
+        sources = may_be_kept if names is None else [names.source(one) for one in may_be_kept]
+        save_sources(db, sources, now=now, classify=classifier(loaded.config))
         take_effect(db, settings_in_force(loaded.config, fetch_only=pick.fetch_only), now=now)
