@@ -1,7 +1,11 @@
 """What several workers cost: CPU per look beside one embedded process, round trips per look, two workers beside one.
 
     .venv/bin/python bench/workers_cost.py                    # CPU and round trips: four workers, one process
-    .venv/bin/python bench/workers_cost.py --scaling          # two workers beside one, as fast as they can
+    .venv/bin/python bench/workers_cost.py --scaling          # two and four workers beside one, as fast as they can
+
+--scaling gives every worker the same small part of a core, by a control group (root on Linux).  So the workers are the
+limit, not the web, the server or whatever else runs on the machine; "of its part" says how much of it they had, and a
+figure is fair where it is near 1.
 
 The web is in processes of its own, and counts for itself.  CPU is that of the workers and of everything that they
 start, from /proc, between two moments at which all of them work; the server's is told beside it.  Round trips are
@@ -20,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +40,8 @@ from workers_kit import CountingTown  # noqa: E402  in tests/flow
 from vedette.store.connection import StorePlace, connect  # noqa: E402
 
 TICKS = os.sysconf("SC_CLK_TCK")
+PERIOD_US = 20_000  # in which a worker has its part
+SETTLES_S = 10.0  # until what was gathered before is written
 LOOKS = "SELECT COUNT(*) FROM visits"
 
 
@@ -62,6 +68,7 @@ def main() -> int:
     asked.add_argument("--every", type=float, default=20, help="seconds between two looks at a page")
     asked.add_argument("--workers", type=int, default=4)
     asked.add_argument("--scaling", action="store_true")
+    asked.add_argument("--part", type=float, default=0.15, help="of a core, for each worker of --scaling")
     asked.add_argument("--trips", action="store_true", help="round trips alone")
     asked.add_argument(
         "--words", type=int, default=0, help="show so many of the statements that are waited for"
@@ -70,8 +77,10 @@ def main() -> int:
     plan = Plan(given.hosts, given.pages, given.seconds, given.every)
     print(f"load at the start: {os.getloadavg()}; looks due in a second: {plan.rate:.0f}", flush=True)
     if given.scaling:
-        one, two = (_shared(plan, count) for count in (1, 2))
-        told: dict[str, Any] = {"one": one, "two": two, "two of one": round(two["rate"] / one["rate"], 2)}
+        found = {count: _shared(plan, count, part=given.part) for count in (1, 2, 4)}
+        told: dict[str, Any] = {f"{count} of 1": _times(found[count], found[1]) for count in (2, 4)} | {
+            f"workers: {count}": one for count, one in found.items()
+        }
     elif given.trips:
         told = _shared(plan, given.workers, counted=True, words=given.words)
     else:
@@ -96,7 +105,13 @@ def _embedded(plan: Plan) -> dict[str, Any]:
             return _measured(plan, folder / "data" / "vedette.db", pids, lambda: 0.0)
 
 
-def _shared(plan: Plan, workers: int, *, counted: bool = False, words: int = 0) -> dict[str, Any]:
+def _times(many: dict[str, Any], one: dict[str, Any]) -> float:
+    return round(float(many["rate"]) / float(one["rate"]), 2)
+
+
+def _shared(
+    plan: Plan, workers: int, *, counted: bool = False, words: int = 0, part: float = 0.0
+) -> dict[str, Any]:
     with (
         _towns(plan) as config,
         tempfile.TemporaryDirectory(prefix="vedette-cost-") as name,
@@ -117,7 +132,7 @@ def _shared(plan: Plan, workers: int, *, counted: bool = False, words: int = 0) 
             for n in range(workers)
         ]
         with _running(role, {"DATABASE_URL": url}) as pids:
-            found = _measured(plan, place, pids, lambda: _server_cpu(server), relay)
+            found = _measured(plan, place, pids, lambda: _server_cpu(server), relay, part)
         if relay is not None and words:
             for text, count in relay.words.most_common(words):
                 print(f"{count:7d}  {text[:150]}")
@@ -125,9 +140,20 @@ def _shared(plan: Plan, workers: int, *, counted: bool = False, words: int = 0) 
 
 
 def _measured(
-    plan: Plan, place: StorePlace, pids: list[int], server: Any, relay: Any = None
+    plan: Plan, place: StorePlace, pids: list[int], server: Any, relay: Any = None, part: float = 0.0
 ) -> dict[str, Any]:
     _until_all_was_seen(plan, place)
+    with ExitStack() as held:
+        for pid in pids if part else ():
+            held.enter_context(_held_to(part, pid))
+        if part:
+            time.sleep(SETTLES_S)
+        return _between(plan, place, pids, server, relay, part)
+
+
+def _between(
+    plan: Plan, place: StorePlace, pids: list[int], server: Any, relay: Any, part: float
+) -> dict[str, Any]:
     if relay is not None:
         relay.reset()
     looks, cpu, served, begun = _looks(place), _cpu(pids), server(), time.monotonic()
@@ -141,10 +167,34 @@ def _measured(
         "cpu ms": round(1000 * cpu / looks, 3),
         "server ms": round(1000 * served / looks, 3),
     }
+    if part:
+        found["of its part"] = round(cpu / (took * part * len(pids)), 2)
     if relay is not None:
         found["round trips"] = relay.trips
         found["round trips per look"] = round(relay.trips / looks, 3)
     return found
+
+
+@contextmanager
+def _held_to(part: float, pid: int) -> Iterator[None]:
+    """This process and what it starts have so much of a core, and no more."""
+    new, old = Path(f"/sys/fs/cgroup/vedette-{pid}"), Path(f"/sys/fs/cgroup/cpu/vedette-{pid}")
+    group = old if old.parent.is_dir() else new
+    group.mkdir()
+    try:
+        if group is old:
+            (group / "cpu.cfs_period_us").write_text(f"{PERIOD_US}")
+            (group / "cpu.cfs_quota_us").write_text(f"{int(part * PERIOD_US)}")
+        else:
+            (group / "cpu.max").write_text(f"{int(part * PERIOD_US)} {PERIOD_US}")
+        for one in [pid, *_below([pid])]:
+            (group / "cgroup.procs").write_text(f"{one}")
+        yield
+    finally:
+        for one in (group / "cgroup.procs").read_text().split():
+            with suppress(OSError):
+                (group.parent / "cgroup.procs").write_text(one)
+        group.rmdir()
 
 
 def _until_all_was_seen(plan: Plan, place: StorePlace) -> None:
@@ -213,14 +263,22 @@ def _running(commands: list[list[str]], env: dict[str, str]) -> Iterator[list[in
 
 def _cpu(pids: list[int]) -> float:
     """Seconds of these processes and of all that they started and start."""
-    found, children = 0.0, _children()
-    waiting = list(pids)
-    while waiting:
-        pid = waiting.pop()
+    found = 0.0
+    for pid in [*pids, *_below(pids)]:
         with suppress(OSError):
             fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
             found += sum(map(int, fields[11:15])) / TICKS
-            waiting += children.get(pid, [])
+    return found
+
+
+def _below(pids: list[int]) -> list[int]:
+    """All that they started, and what those started."""
+    found: list[int] = []
+    children, waiting = _children(), list(pids)
+    while waiting:
+        more = children.get(waiting.pop(), [])
+        found += more
+        waiting += more
     return found
 
 

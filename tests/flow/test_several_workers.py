@@ -23,6 +23,7 @@ from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.events import Event
 from vedette.contracts.sql_connection import PostgresAddress
+from vedette.contracts.words import SourceId
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun
 from vedette.livingweb import LivingWeb
@@ -31,6 +32,7 @@ from vedette.livingweb.world import WorldClock, real_time
 from vedette.operations.installation import Installation
 from vedette.operations.maintenance import verify_evidence
 from vedette.store.connection import connect, operating
+from vedette.store.operator import pause_source
 from vedette.telemetry.clock import SystemClock
 
 # As whoever takes a lane over does it: nobody who writes looks of it is passed by.
@@ -219,10 +221,15 @@ def test_the_limit_of_all_is_shared_by_the_workers(tmp_path: Path, empty_databas
         assert team.problems() == {}
 
 
-async def test_a_source_that_hunts_is_refused_beside_workers_and_the_message_says_what_to_do(
+async def test_a_source_that_hunts_is_refused_beside_workers_unless_it_is_paused(
     tmp_path: Path, postgres_store: PostgresAddress
 ):
-    raw = {"sources": [{"url": "http://odd.example/", "lister": "crawl", "hunt": True}]}
+    raw = {"sources": [{"id": "odd", "url": "http://odd.example/", "lister": "crawl", "hunt": True}]}
     loaded = Loaded(config=parse(raw), path=None, data=tmp_path, digest="", server=postgres_store)
-    with pytest.raises(ConfigError, match="a hunt has one engine: stop the workers and use `vedette run`"):
-        await crawl(loaded, RunHooks(on_event=lambda event: None, clock=SystemClock()), lambda run: None)
+    hooks = RunHooks(on_event=lambda event: None, clock=SystemClock())
+    with pytest.raises(ConfigError, match="`vedette sources pause odd` lets workers start without it"):
+        await crawl(loaded, hooks, lambda run: None)
+    with operating(postgres_store) as db:
+        pause_source(db, SourceId("odd"), now=SystemClock().now())
+    ended = await crawl(loaded, hooks, lambda run: run.engine.stop())
+    assert (ended.by, ended.error) == ("stopped", None)

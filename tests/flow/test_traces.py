@@ -35,6 +35,7 @@ class Receiver(HTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.bodies: list[bytes] = []
+        self.keys: list[str | None] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -57,6 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Content-Encoding") == "gzip":
             body = importlib.import_module("gzip").decompress(body)
         self.server.bodies.append(body)
+        self.server.keys.append(self.headers.get("api-key"))
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -136,3 +138,22 @@ async def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.M
     with pytest.raises(ConfigError, match=r"pip install 'vedette\[otel\]'"):
         async with heard_by_all(config, print, SystemClock()):
             pass
+
+
+@pytest.mark.parametrize(
+    "address", ["http://t.example/v1?key=hidden", "http://u:hidden@t.example/", "http://t.example/#hidden", 7]
+)
+def test_a_receiver_is_named_without_secrets_because_its_library_logs_the_address(address: object):
+    with pytest.raises(ConfigError, match="OTEL_EXPORTER_OTLP_HEADERS") as told:
+        parse({"log": {"traces": address}})
+    assert "hidden" not in str(told.value)
+
+
+def test_a_key_of_the_receiver_goes_as_a_header_from_the_environment(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=k1")
+    traces = Traces(otlp_exporter(receiver.address), version="1", hunting=frozenset(), named=frozenset())
+    traces.hear(RunStarted(at=START, run=RunId("r")))
+    traces.close()
+    assert receiver.keys == ["k1"]

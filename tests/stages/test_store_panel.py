@@ -229,6 +229,18 @@ def test_a_resume_counts_what_may_have_been_under_way_and_keeps_what_was_spent(p
     assert store.view(batch.id).leased == 0
 
 
+def test_what_lost_workers_may_have_spent_counts_when_a_batch_is_taken_from_them(place):
+    """One was killed with 0.5 dollars in hand, one is stopped with 0.125: the ceiling holds as the provider counts."""
+    store, batch = filled(place)
+    store.write(PanelGroup(batch=batch.id, rows=(row_of(batch, cost_usd=0.25),)))
+    share = "INSERT INTO panel_shares (batch_id, provider, free_at, lost_usd, allotted_usd) VALUES (?, ?, 0, ?, ?)"
+    for provider, lost, allotted in (("a", 0.5, 0.0), ("b", 0.0, 0.125)):
+        open_sql(place).run(share, (batch.id, provider, lost, allotted))
+    how = Reopening(target_at=NOW, hard_at=NOW)
+    assert store.reopen(batch.id, how)[0].spent_usd == 0.875
+    assert store.reopen(batch.id, how)[0].spent_usd == 0.875, "not once more"
+
+
 def test_the_kill_switch_is_for_one_batch_or_for_all_that_run(place):
     store, _ = filled(place)
     other = batch_of(id="b2")

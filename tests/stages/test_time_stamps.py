@@ -12,7 +12,7 @@ from tsa_kit import Authority, authority
 
 from vedette.app.head_stamps import keep_stamping, stamp_now
 from vedette.config.model import Loaded, parse
-from vedette.contracts.errors import ConfigError, InputError, VedetteError
+from vedette.contracts.errors import ConfigError, InputError, RefusedError, VedetteError
 from vedette.contracts.watch import Segment
 from vedette.core.evidence import chain
 from vedette.evidence.files import files_of
@@ -68,6 +68,16 @@ def test_heads_are_stamped_once_and_again_when_they_have_moved_on(loaded: Loaded
     assert found.until is not None
     assert abs(found.until - CLOCK.now()) < timedelta(minutes=1)
     assert "--tsa-ca" in check_stamps(loaded.archive, None).note
+
+
+async def test_of_two_that_stamp_at_once_one_writes(loaded: Loaded, tsa: Authority):
+    found = await asyncio.gather(*(stamp_now(loaded, CLOCK) for _ in range(2)), return_exceptions=True)
+    assert [one for one in found if isinstance(one, int)] == [1]
+    assert [f"{one}" for one in found if isinstance(one, RefusedError)] == [
+        "another process asks for time stamps just now; nothing was written"
+    ]
+    assert len(list(stamps(loaded.archive))) == 1
+    assert await stamp_now(loaded, CLOCK) == 0
 
 
 def test_an_altered_head_is_told(loaded: Loaded, tsa: Authority):

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
+from vedette.app.process import this_process
 from vedette.config.model import Loaded
 from vedette.config.policies import fetch_settings
-from vedette.contracts.errors import ConfigError, VedetteError
+from vedette.contracts.errors import ConfigError, RefusedError, VedetteError
 from vedette.contracts.fetch import FetchRequest
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome
 from vedette.core.urls.canonical import canonical
 from vedette.evidence.time_stamps import last_stamp_at, next_stamp_in, stamp_heads
 from vedette.fetch.http import HttpFetcher
+from vedette.store.sqlite import StoreLock
 
 AGAIN = timedelta(minutes=5)  # after an authority that gave none
+SOON = timedelta(seconds=10)  # after another process that stamps them meanwhile
+LOCK = "lock-stamps"
 LOOK = timedelta(hours=1)  # how often it is asked at least whether one is due: clocks are set
 MOST_BYTES = 256 * 1024  # of an answer with its certificates
 OFF = "no time stamping authority is configured: set `evidence.time_stamps` to its address"
+
+
+class StampingError(RefusedError):
+    """Another process stamps the heads of this archive."""
 
 
 async def keep_stamping(loaded: Loaded, clock: Clock, problem: Callable[[str], None]) -> None:
@@ -35,6 +44,8 @@ async def keep_stamping(loaded: Loaded, clock: Clock, problem: Callable[[str], N
             if not wait:
                 await stamp_now(loaded, clock)
                 wait, told = config.time_stamps_every, ""
+        except StampingError:
+            wait = SOON
         except (VedetteError, OSError) as error:
             wait = AGAIN
             if str(error) != told:
@@ -69,6 +80,21 @@ async def stamp_now(loaded: Loaded, clock: Clock) -> int:
         return fetched.body
 
     try:
-        return await stamp_heads(loaded.archive, ask, clock.now())
+        with _alone(loaded):
+            return await stamp_heads(loaded.archive, ask, clock.now())
     finally:
         await fetcher.close()
+
+
+@contextmanager
+def _alone(loaded: Loaded) -> Iterator[None]:
+    """One process at a time writes STAMPS.  In a bucket its pieces are written once, so there a second one fails."""
+    lock = StoreLock(loaded.data / LOCK)
+    try:
+        lock.take(this_process())
+    except RefusedError:
+        raise StampingError("another process asks for time stamps just now; nothing was written") from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -20,7 +20,7 @@ from vedette.app.crawl_worker import server_of
 from vedette.app.panel import Panel, PanelRequest, prices_of, width_of
 from vedette.app.panel_resources import Judging, board_of, projection_of
 from vedette.config.model import Loaded
-from vedette.contracts.errors import ConfigError, TakenOverError, VedetteError
+from vedette.contracts.errors import ConfigError, TakenOverError, VedetteError, short_stack
 from vedette.contracts.events import Event, PanelNoted, ProblemTold
 from vedette.contracts.lane import ALL
 from vedette.contracts.panel_run import Batch, BatchId, PanelNote
@@ -58,6 +58,7 @@ from vedette.telemetry.clock import SteadyClock
 
 TICK_S = 1.0  # visits are renewed and taken
 AGAIN_S = 5.0  # after a fault, and while others may leave a share dollars
+REST = timedelta(minutes=5)  # a provider at which our own code failed is left to others for so long
 LATE = timedelta(seconds=10)  # a provider that nobody took for so long is taken beyond a fair part
 ELSEWHERE = "workers ask batches that are in the store itself: leave `panel.database` out"
 NOBODY = "no worker has the role `panel`: it waits for `vedette worker --roles panel`"
@@ -110,6 +111,7 @@ class PanelDuty:
     calls: int = 0  # that ended, for `vedette workers`
     _serving: dict[str, ProviderHold] = field(default_factory=dict)
     _widths: Mapping[str, int] = field(default_factory=dict)
+    _resting: dict[str, timedelta] = field(default_factory=dict)  # until when, by our own stopwatch
     _told: str = ""
     _panel: Panel = field(init=False)
     _members: Mapping[str, Sequence[ConfiguredProvider]] = field(init=False)
@@ -179,7 +181,7 @@ class PanelDuty:
         room = self._panel.config.at_once - found.visited
         mine = [one for one in self._serving.values() if not one.is_late]
         for late, most in ((timedelta(0), fair - len(mine)), (LATE, len(found.busy))):
-            names = [name for name in found.busy if name in self._members and name not in self._serving]
+            names = [name for name in found.busy if self._may_take(name)]
             asked = self._since()
             for visit in await asyncio.to_thread(visits.take, names, min(most, room), late=late):
                 one = ProviderHold(visit, bool(late), counts_for(asked, self.lease))
@@ -189,6 +191,10 @@ class PanelDuty:
         staying = [one for one in mine if not one.is_leaving]
         for one in staying[: max(0, len(staying) - fair)]:
             self._leave(one)
+
+    def _may_take(self, name: str) -> bool:
+        is_rested = self._since() >= self._resting.get(name, timedelta(0))
+        return is_rested and name in self._members and name not in self._serving
 
     async def _visit(self, visits: PanelVisits, one: ProviderHold) -> None:
         """All batches that have something to ask of the provider."""
@@ -204,6 +210,14 @@ class PanelDuty:
         except (VedetteError, sqlite3.Error) as error:
             self._tell(f"{one.visit.provider} is asked again soon: {error}")
             await self._pause()
+        except Exception as error:  # noqa: BLE001  a fault of ours costs one provider some minutes, not the worker
+            self._resting[one.visit.provider] = self._since() + REST
+            words = f"{type(error).__name__} in {short_stack(error)}"
+            minutes = REST // timedelta(minutes=1)
+            self._tell(
+                f"{one.visit.provider} is not asked by this worker for {minutes} minutes, "
+                f"because the program failed: {words}; please report it"
+            )
         finally:
             try:
                 await asyncio.to_thread(free_visits, self.path, [one.visit])

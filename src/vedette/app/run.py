@@ -404,11 +404,13 @@ def _hunt(
     config: Config, facts: RunFacts, opened: Opened, ids: Ids, problem: Callable[[str], None]
 ) -> Hunt | None:
     """Where any source hunts.  What those that stopped hunting left open is looked at like anything else."""
-    hunting = [source.id for source in opened.reader.sources() if source.options.hunt]
+    sources = opened.reader.sources()
+    hunting = [source.id for source in sources if source.options.hunt]
     if opened.series:
-        if hunting:
+        if active := [source.id for source in sources if source.options.hunt and source.is_active]:
             raise ConfigError(
-                f"{hunting[0]} hunts, and a hunt has one engine: stop the workers and use `vedette run`"
+                f"{active[0]} hunts, and a hunt has one engine: `vedette sources pause {active[0]}` lets workers start "
+                "without it; hunt meanwhile in a store of its own, or stop the workers and use `vedette run`"
             )
         return None
     with opened.writer.transaction() as db:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import time, timedelta
 from typing import Annotated, Any, Literal
@@ -57,6 +58,21 @@ _POST = {
     "type": ["object", "string", "null"],
     "examples": [{"json": {"token": _ENV}}, {"form": {"q": "rules"}}],
 }
+def parse_receiver(value: object) -> object:
+    """Its library writes the address into lines of the log when the receiver is away: no secret belongs there."""
+    if value is None or (isinstance(value, str) and re.fullmatch(r"https?://[^\s@?#]+", value)):
+        return value
+    raise ValueError(
+        "an address such as http://127.0.0.1:4318/v1/traces is needed here, without a password or a query; a key of "
+        "the receiver goes into the environment: OTEL_EXPORTER_OTLP_HEADERS='api-key=...'"
+    )
+
+
+TraceReceiver = Annotated[
+    str | None,
+    BeforeValidator(parse_receiver),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": r"^https?://[^\s@?#]+$"}, {"type": "null"}]}),
+]
 BasicAuth = Annotated[str | None, BeforeValidator(parse_basic_auth), WithJsonSchema(_LOGIN)]
 PostBody = Annotated[str | None, BeforeValidator(parse_post), WithJsonSchema(_POST)]
 
@@ -176,7 +192,7 @@ class ServeConfig(Section):
 class LogConfig(Section):
     format: Literal["auto", "json", "human"] = "auto"
     level: Literal["debug", "info", "warn", "error"] = "info"
-    traces: str | None = Field(default=None, pattern=r"^https?://[^\s@]+$")  # a receiver of OTLP over HTTP
+    traces: TraceReceiver = None  # a receiver of OTLP over HTTP
 
 
 class ExtractConfig(Section):

@@ -117,6 +117,7 @@ class PanelStore:
         leased = self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch)
         with self._db.transaction():
             self._db.run(sql.SPENT, (batch, batch))
+            self._db.run(sql.MAY_BE_SPENT, (batch, batch))
             if how.with_parked:
                 self._db.run("DELETE FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok'", (batch,))
             if how.with_cut:

@@ -121,6 +121,11 @@ SPENT = (
     "THEN s.spent ELSE COALESCE(crawl_batches.spent_usd, 0) END FROM (SELECT COALESCE(SUM(cost_usd), 0) AS spent "
     "FROM panel_answers WHERE batch_id = ?) AS s) WHERE id = ?"
 )
+# What workers had in hand when they were killed, or have in hand now, counts as spent: nobody knows.
+MAY_BE_SPENT = (
+    "UPDATE crawl_batches SET spent_usd = COALESCE(spent_usd, 0) + (SELECT COALESCE(SUM(lost_usd + allotted_usd), 0) "
+    "FROM panel_shares WHERE batch_id = ?) WHERE id = ?"
+)
 PARKED = (
     "SELECT model, outcome, COUNT(*), MAX(detail) FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok' "
     "GROUP BY model, outcome ORDER BY model, outcome"
