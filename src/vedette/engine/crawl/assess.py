@@ -21,7 +21,7 @@ from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, Listing
 from vedette.contracts.watch import Job, Judged, Release, Seen, Settlement, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, Risk, VisitId, WatchId
 from vedette.core.change.gate import gate
-from vedette.core.change.judged import Mark, judged_by_keys, only_lists
+from vedette.core.change.judged import Mark, judged_by_keys, judged_equal, only_lists
 from vedette.core.change.layers import text_keys
 from vedette.core.evidence.ledger import admit_decision
 from vedette.core.evidence.screen import screen
@@ -174,8 +174,10 @@ class Assessor:
         )
         watch, comparer, judged = record.watch, self.comparer, None
         if not self.reading.is_long(again) or (watch.pending is None and not watch.is_gone):
+            if comparer.is_far and judged_equal(watch, again) is None:
+                comparer = await comparer.near(watch)
             judged = comparer.judge_same(watch, again, mark)
-        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), watch):
+        if judged is None and await self.reading.recalls(packed := self.comparer.packed(watch), watch):
             judged = await self.reading.workers.run(packed.judge_same, watch, again, mark, rank=Rank.BEGUN)
         return record.judged_as(judged, digest=seen.digest, content_class=seen.content_class, seen=again)
 
@@ -183,6 +185,8 @@ class Assessor:
         """Does it differ?  None: that could not be told, which is neither changed nor unchanged."""
         watch, comparer, extraction, mark = record.watch, self.comparer, read.extraction, record.mark
         if not self.reading.is_slow(read.page, watch.seen):
+            if comparer.is_far and judged_by_keys(watch, extraction, mark) is None:
+                comparer = await comparer.near(watch)
             judged = comparer.judge(watch, read.page, extraction, mark)
         else:
             keys = extraction.keys or await asyncio.to_thread(text_keys, extraction)
@@ -190,7 +194,7 @@ class Assessor:
             judged = judged_by_keys(watch, extraction, mark)
         if judged is not None:
             return judged
-        packed = comparer.packed(watch)
+        packed = self.comparer.packed(watch)
         if not await self.reading.recalls(packed, watch, read.document):
             return None
         return await self.reading.workers.run(

@@ -6,11 +6,13 @@ waits for its second look stays in memory as it was read, so that neither its by
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from vedette.contracts.change import Block, Change, ChangeKind, Comparison, Noise
@@ -139,6 +141,20 @@ class Comparer:
         redacts = always if self.redacts(watch.source) else never
         filters = SameFilters(self.filters(watch))
         return replace(self, memory=memory, most_work=None, waiting=None, redacts=redacts, filters=filters)
+
+    @property
+    def is_far(self) -> bool:
+        """Evidence is in a bucket: whoever compares in the loop takes what is `near`."""
+        return isinstance(self.memory, PastStates) and self.memory.is_far
+
+    async def near(self, watch: Watch) -> Comparer:
+        """With all that this watch may be compared with at hand.  It is fetched in a thread."""
+        if not isinstance(self.memory, PastStates):
+            return self
+        far = self.memory.snapshot(watch)
+        wanted = [one for one in far.places if self.waiting is None or self.waiting.of(one) is None]
+        bodies = await asyncio.to_thread(lambda: {one: far.body(one) for one in wanted})
+        return replace(self, memory=FetchedStates(far, bodies))
 
     def judge(self, watch: Watch, page: Page, extraction: Extraction, mark: Mark) -> Judged | None:
         """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
@@ -384,6 +400,7 @@ class PastStates:
     def __init__(self, rows: Rows, directory: ArchivePlace) -> None:
         self._rows = rows
         self._directory = directory
+        self.is_far = not isinstance(directory, Path)  # each body is a request
         self.change = rows.change
         self.looks_since = rows.looks_since
 
@@ -424,6 +441,23 @@ class Snapshot:
 
     def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]:
         return list(self.looks)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedStates:
+    """The same with bodies that were fetched; what is not among them is fetched when it is asked for."""
+
+    far: Snapshot
+    bodies: Mapping[EvidenceId, Body | None]
+
+    def body(self, evidence: EvidenceId) -> Body | None:
+        return self.bodies[evidence] if evidence in self.bodies else self.far.body(evidence)
+
+    def change(self, change: ChangeId) -> Change | None:
+        return self.far.change(change)
+
+    def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]:
+        return self.far.looks_since(watch, at)
 
 
 def _body_at(
