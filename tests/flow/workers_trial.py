@@ -28,6 +28,7 @@ class DrillPlan:
     hosts: int = 120
     pages: int = 8
     seconds: float = 90.0
+    every: str = "2s"  # between two looks at a page: with 2 s work never ends
     kill_every_s: float = 2.0
     stopped_s: float = 50.0  # 0: nobody is stopped
     restarts: int = 1  # of PostgreSQL, as after a crash
@@ -37,6 +38,7 @@ class DrillPlan:
 def run_drill(folder: Path, plan: DrillPlan, chance: random.Random, tell: Tell) -> dict[str, Any]:
     with restartable_server() as server, own_redis() as cache, CountingTown(plan.hosts, plan.pages) as town:
         team = Team(folder, new_database(server.uri, "drill"), town, redis=cache.url)
+        team.settings["schedule"]["interval"] = plan.every
         trial = _Trial(team, plan, chance, tell)
         try:
             trial.begin()
@@ -55,6 +57,7 @@ class _Trial:
         self.chance = chance
         self.tell = tell
         self.kills = 0
+        self.idle = 0  # killed before their first look
         self.lost: dict[tuple[str, int], float] = {}  # lanes of killed workers, by token: since when
         self.back: list[float] = []  # after how many seconds each was somebody's again
         self.stopped: Process | None = None
@@ -111,6 +114,7 @@ class _Trial:
             "hosts": self.plan.hosts,
             "seconds": round(seconds, 1),
             "kills": self.kills,
+            "of these before their first look": self.idle,
             "looks acknowledged": looks,
             "requests by the hosts": stats["requests"],
             "over a limit by the hosts": stats["violations"],
@@ -126,6 +130,7 @@ class _Trial:
         self.team.kill(one)
         held = self._rows(_HELD, self._name(one))  # only now: it took lanes until it was dead
         self.kills += 1
+        self.idle += not one.visits
         self.lost.update((lane, time.monotonic()) for lane in held)
         self.team.start()
 

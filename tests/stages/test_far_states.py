@@ -29,7 +29,11 @@ class OneState:
 
     def located(self, evidence: EvidenceId) -> tuple[Located, str, str]:
         self.asked += 1
-        return Located(segment="standard-20261115-0001", offset=0, length=99), "text/html", "http://a.example/1"
+        return (
+            Located(segment="standard-20261115-0001", offset=0, length=99),
+            "text/html",
+            "http://a.example/1",
+        )
 
     def change(self, change: ChangeId) -> Change | None:
         return None

@@ -166,7 +166,9 @@ async def test_a_fault_of_the_program_is_told_and_the_provider_is_left_to_others
     assert "the program failed: KeyError in test_panel_visits.py" in problem.what
     assert not duty._may_take(NAMES[0])
     assert duty._may_take(NAMES[1])
-    assert [one.provider for one in shared.worker("host-2").take([NAMES[0]], 1, late=timedelta(0))] == [NAMES[0]]
+    assert [one.provider for one in shared.worker("host-2").take([NAMES[0]], 1, late=timedelta(0))] == [
+        NAMES[0]
+    ]
 
 
 @pytest.mark.slow

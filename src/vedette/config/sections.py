@@ -58,6 +58,8 @@ _POST = {
     "type": ["object", "string", "null"],
     "examples": [{"json": {"token": _ENV}}, {"form": {"q": "rules"}}],
 }
+
+
 def parse_receiver(value: object) -> object:
     """Its library writes the address into lines of the log when the receiver is away: no secret belongs there."""
     if value is None or (isinstance(value, str) and re.fullmatch(r"https?://[^\s@?#]+", value)):
