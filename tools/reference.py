@@ -329,8 +329,8 @@ WORDS = {
     "serve.token": "Bearer token of `/metrics`, as `env:NAME`; not set: loopback only.",
     "log": "The log of `vedette serve`, on stderr.",
     "log.format": "`json`, `human`; `auto`: json where `$VEDETTE_ENV` or `$NODE_ENV` is production.",
-    "log.traces": "An OTLP receiver of runs and looks as traces: `http://127.0.0.1:4318/v1/traces`.  A key that it needs "
-    "goes into `OTEL_EXPORTER_OTLP_HEADERS`.",
+    "log.traces": "An OTLP receiver of runs and looks as traces: `http://127.0.0.1:4318/v1/traces`.  A key that it "
+    "needs goes into `OTEL_EXPORTER_OTLP_HEADERS`.",
     "tor": "The control port of Tor, where lanes through it ask for new circuits when they back off.",
     "tor.control": "Its address, never a name: `127.0.0.1:9051`.  Not set: Tor is never asked.",
     "tor.password": "Of the control port: `env:NAME`.  Not set: by cookie, or none is needed.",

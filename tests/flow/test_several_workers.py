@@ -16,11 +16,11 @@ from machine import patient
 from workers_kit import GAP_S, CountingTown, Team, town_world, wait_for
 from workers_trial import DrillPlan, run_drill
 
-from vedette.app.crawl_worker import crawl
+from vedette.app.crawl_worker import crawl, server_of
 from vedette.app.run import RunHooks
-from vedette.app.worker import BEAT_S
-from vedette.config.model import Loaded, parse
-from vedette.contracts.errors import ConfigError
+from vedette.app.worker import BEAT_S, roles_of
+from vedette.config.model import Loaded, load, parse
+from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.events import Event
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.contracts.words import SourceId
@@ -233,3 +233,17 @@ async def test_a_source_that_hunts_is_refused_beside_workers_unless_it_is_paused
         pause_source(db, SourceId("odd"), now=SystemClock().now())
     ended = await crawl(loaded, hooks, lambda run: run.engine.stop())
     assert (ended.by, ended.error) == ("stopped", None)
+
+
+def test_a_worker_whose_database_is_of_another_kind_is_told_so_and_the_password_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("DATABASE_URL", "mysql://u:hidden@db.example/x")
+    with pytest.raises(ConfigError, match="DATABASE_URL names another database") as told:
+        server_of(load(data=tmp_path))
+    assert "hidden" not in str(told.value)
+
+
+def test_a_role_that_is_not_known_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match="did you mean 'stages'"):
+        roles_of("crawl,stage")

@@ -11,7 +11,7 @@ from vedette.app.job_buses import open_calls
 from vedette.app.open_store import open_store
 from vedette.app.run import RunHooks, build_run, check_run, telling, without_garbage
 from vedette.app.run_listeners import heard_by_all
-from vedette.config.model import Loaded
+from vedette.config.model import Loaded, database_notices
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.sql_connection import PostgresAddress
 from vedette.core.lanes.visit import LEASE
@@ -35,7 +35,8 @@ NEEDS_SERVER = (
 def server_of(loaded: Loaded) -> PostgresAddress:
     """The shared store of this installation; ConfigError says what to do where it is a file."""
     if loaded.server is None:
-        raise ConfigError(NEEDS_SERVER.format(place=loaded.store))
+        said = [NEEDS_SERVER.format(place=loaded.store), *database_notices(loaded.data)]
+        raise ConfigError("; ".join(said))
     prepare_place(loaded.data, loaded.server)
     return loaded.server
 

@@ -54,7 +54,7 @@ def roles_of(words: str) -> tuple[Role, ...]:
     named = list(dict.fromkeys(word.strip() for word in words.split(",") if word.strip()))
     for name in named:
         if name not in tuple(Role):
-            raise InputError(unknown("role", name, tuple(Role)))
+            raise InputError(unknown("role", name, [role.value for role in Role]))
     if not named:
         raise InputError(f"name at least one role: {', '.join(Role)}")
     return tuple(Role(name) for name in named)
