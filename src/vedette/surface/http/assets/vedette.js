@@ -13,10 +13,10 @@
     function turn() {
       if (document.hidden) { stream?.close(); stream = null; return; }
       if (stream) return;
-      stream = new EventSource("/api/v1/events?types=changed");
+      stream = new EventSource("/api/v1/events?types=changed&counted=true");
       stream.onopen = () => { mark.hidden = false; mark.classList.remove("is-lost"); words.textContent = "live"; };
       stream.onerror = () => { mark.classList.add("is-lost"); words.textContent = "not connected"; };
-      stream.addEventListener("changed", () => { changed(); count(); });
+      stream.addEventListener("counted", (event) => { changed(); count(JSON.parse(event.data).changed); });
     }
     document.addEventListener("visibilitychange", () => { turn(); if (!document.hidden) changed(); });
     addEventListener("pagehide", () => stream?.close());
@@ -33,10 +33,10 @@
 
   // A list that somebody reads stays as it is: it says how many changes came since.
   let came = 0;
-  function count() {
+  function count(more) {
     const news = document.querySelector("[data-news]");
     if (!news) return;
-    came += 1;
+    came += more;
     news.hidden = false;
     news.querySelector("[data-news-words]").textContent = came === 1 ? "1 new change" : came + " new changes";
   }
