@@ -44,6 +44,11 @@ NAV = (
     ("/hunt", "Hunt"),
     ("/settings", "Settings"),
 )
+# What is said where nobody has said more than the name of the status.
+NO_WORDS = {
+    404: "There is no page at this address.  Look at its spelling, or choose a page above.",
+    405: "This address takes no such request; go back and use its form.",
+}
 # What was done, said on the page that follows: a word in the address, never a text.
 DONE = {
     "added": "It is watched now, and due at once.",
@@ -86,11 +91,19 @@ def page(request: Request, name: str, *, status: int = 200, **values: Any) -> Re
     return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": CSP})
 
 
+def ago_words(at: datetime, now: datetime) -> str:
+    """`13 min ago`: from a minute on seconds are left out; the exact time stands beside it, or under the pointer."""
+    length = abs(at - now)
+    if length >= timedelta(minutes=1):
+        length = timedelta(minutes=length // timedelta(minutes=1))
+    return ago(now + length if at > now else now - length, now)
+
+
 def error_page(request: Request, status: int, words: str) -> Response:
     """What went wrong, and the way on."""
-    return page(
-        request, "error.html", status=status, code=status, title=HTTPStatus(status).phrase, words=words
-    )
+    title = HTTPStatus(status).phrase
+    said = NO_WORDS.get(status, "") if words in ("", title) else words
+    return page(request, "error.html", status=status, code=status, title=title, words=said)
 
 
 class _Assets(StaticFiles):
@@ -171,7 +184,7 @@ def _environment() -> Environment:
         "plain": plain,
         "plain_lines": lambda text: "\n".join(plain(line, 500) for line in text.splitlines()),
         "span": lambda length: "–" if length is None else span(length),
-        "ago": ago,
+        "ago": ago_words,
         "size": size_words,
         "share": share,
         "set_value": set_value,
