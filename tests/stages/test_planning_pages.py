@@ -116,6 +116,19 @@ async def test_watches_can_be_chosen_on_the_page_and_by_a_call(tmp_path: Path):
         assert (await client.post("/api/v1/watches/order", json={"order": "pause", "urls": []})).status == 422
 
 
+def test_a_what_if_that_nobody_follows_writes_nothing_on_the_server(tmp_path: Path, capfd):
+    stocked(tmp_path)
+    asked = asked_what_if(budget="1", hours="4", policy="")
+    FreshnessProcess().what_if(an_installation(tmp_path), asked)
+    assert tuple(capfd.readouterr()) == ("", "")
+    steps: list[tuple[int, int]] = []
+    FreshnessProcess().what_if(
+        an_installation(tmp_path), asked, progress=lambda done, whole: steps.append((done, whole))
+    )
+    assert steps
+    assert steps[-1][0] == steps[-1][1]
+
+
 def test_a_what_if_is_read_from_sliders_and_played_over_the_record(tmp_path: Path):
     stocked(tmp_path)
     asked = asked_what_if(budget="2", hours="1.5", policy="seed-ewma")
