@@ -14,10 +14,21 @@ import pytest
 from stocked import HOUR, NEWS, NOW, RULES, Stock, a_change, blank, stocked
 from web_kit import an_installation, serving
 
+from vedette.contracts.alerts import AlertKind
 from vedette.contracts.change import DiffOp
 from vedette.contracts.words import Outcome
+from vedette.report.health import KIND_WORDS
 from vedette.surface.http.diff_rows import lines_of, side_by_side
-from vedette.surface.http.page_frame import CSP, HERE, NAV, TEMPLATES, ago_words, safe_link, set_value
+from vedette.surface.http.page_frame import (
+    CSP,
+    HERE,
+    NAV,
+    TEMPLATES,
+    ago_words,
+    counted,
+    safe_link,
+    set_value,
+)
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -165,6 +176,13 @@ async def test_a_difference_in_one_column_has_each_line_on_a_line_of_its_own(tmp
     words = TEMPLATES.get_template("words.html").make_module({"now": NOW})
     shown = html.unescape(re.sub("<[^>]+>", "", words.lines(lines_of(ops, view))))
     assert shown.splitlines() == lines
+
+
+def test_every_kind_of_alert_is_told_in_words_and_numbers_by_thousands():
+    assert set(KIND_WORDS) == set(AlertKind)
+    assert not any("_" in words or words.isupper() for words in KIND_WORDS.values())
+    assert counted(33532, "look") == "33\u202f532 looks"
+    assert counted(1, "watch", "watches") == "1 watch"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from vedette.operations.sources import groups, last_error, list_sources, remedy
 from vedette.operations.why_not import why_not
 from vedette.report.changes import because
 from vedette.report.explanation import explanation_lines, noise_lines
-from vedette.report.health import alert_state, trouble, what_to_do
+from vedette.report.health import KIND_WORDS, alert_state, trouble, what_to_do
 from vedette.report.lanes import lane_words
 from vedette.report.rate_band import rate_band
 from vedette.report.verdicts import changed_words
@@ -82,10 +82,10 @@ async def get_overview(request: Request, web: WebDep) -> Response:
         "changes": latest.changes,
         "alerts": alerts,
         "parked": parked.looks,
+        "alert_state": alert_state,
+        "kind_words": KIND_WORDS,
     }
-    return page(
-        request, "overview.html", **values, plot=json.dumps(plot), alert_state=alert_state, because=because
-    )
+    return page(request, "overview.html", **values, plot=json.dumps(plot), because=because)
 
 
 @router.get("/changes")
@@ -269,7 +269,8 @@ async def get_freshness(request: Request, web: WebDep) -> Response:
 @router.get("/alerts")
 async def get_alerts(request: Request, web: WebDep, every: bool = False) -> Response:
     found = await web.ask(list_alerts, every=every, most=200)
-    return page(request, "alerts.html", alerts=found, every=every, alert_state=alert_state)
+    words: dict[str, Any] = {"alert_state": alert_state, "kind_words": KIND_WORDS}
+    return page(request, "alerts.html", alerts=found, every=every, **words)
 
 
 @router.get("/parked")

@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from vedette import __version__
 from vedette.core.urls.canonical import shown
-from vedette.report.plain import ago, count, moment, plain, span
+from vedette.report.plain import ago, moment, plain, span
 from vedette.surface.http.access_check import WHO, Right, Visitor
 from vedette.surface.http.web_context import web_of
 
@@ -148,6 +148,16 @@ def size_words(number: int | None) -> str:
     return ""
 
 
+def number(value: int) -> str:
+    """`33 532`."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def counted(value: int, one: str, many: str = "") -> str:
+    """`1 look`, `33 532 looks`."""
+    return f"{number(value)} {one if value == 1 else many or one + 's'}"
+
+
 def share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %" if value < 0.9995 else "100 %"
 
@@ -192,10 +202,10 @@ def _environment() -> Environment:
         "host_and_path": host_and_path,
         "spark": spark,
         "q": partial(quote, safe=""),
-        "number": lambda value: f"{value:,}".replace(",", "\u202f"),
+        "number": number,
     }
     made.filters.update(filters)
-    made.globals.update(asset=asset, count=count, timedelta=timedelta, datetime=datetime)
+    made.globals.update(asset=asset, count=counted, timedelta=timedelta, datetime=datetime)
     return made
 
 
