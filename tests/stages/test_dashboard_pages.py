@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import re
+from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
@@ -12,10 +14,21 @@ import pytest
 from stocked import HOUR, NEWS, NOW, RULES, Stock, a_change, blank, stocked
 from web_kit import an_installation, serving
 
+from vedette.contracts.alerts import AlertKind
 from vedette.contracts.change import DiffOp
 from vedette.contracts.words import Outcome
-from vedette.surface.http.diff_rows import side_by_side
-from vedette.surface.http.page_frame import CSP, HERE, NAV, safe_link, set_value
+from vedette.report.health import KIND_WORDS
+from vedette.surface.http.diff_rows import lines_of, side_by_side
+from vedette.surface.http.page_frame import (
+    CSP,
+    HERE,
+    NAV,
+    TEMPLATES,
+    ago_words,
+    counted,
+    safe_link,
+    set_value,
+)
 
 PAYLOADS = (
     "<script>alert(1)</script>",
@@ -136,10 +149,48 @@ async def test_a_page_that_is_not_there_or_cannot_be_shown_says_so_and_leads_on(
             ("/changes/99", 404),
             (f"/watch?url={NEWS}x", 404),
             ("/watch?url=x", 422),
+            ("/changes/abc", 404),
+            ("/watch", 422),
+            ("/parked?nothing=1", 200),
+            ("/alerts?every=perhaps", 422),
         ):
             answer = await client.ask(path, headers={"Accept": "text/html"})
             assert answer.status == status, path
-            assert "To the overview" in answer.text
+            assert answer.text.lstrip().startswith("<!doctype html>"), "a person is shown a page, never JSON"
+            if status != 200:
+                assert "To the overview" in answer.text
+                lead = re.search(r'<p class="lead">(.*?)</p>', answer.text, re.DOTALL)
+                assert lead is not None
+                assert len(lead[1].split()) > 4, "it says what to do, not the name of the status again"
+
+
+@pytest.mark.parametrize("view", ["unified", "words"])
+async def test_a_difference_in_one_column_has_each_line_on_a_line_of_its_own(tmp_path: Path, view: str):
+    ops = (
+        DiffOp("equal", ("Fees", "as of May"), ("Fees", "as of May")),
+        DiffOp("replace", ("The fee is 25.",), ("The fee is 27.",), words=(("25", "27"),)),
+        DiffOp("insert", (), ("A new line.",)),
+    )
+    lines = ["".join(text for _, text in line) for line in lines_of(ops, view)]
+    assert len(lines) >= 4
+    words = TEMPLATES.get_template("words.html").make_module({"now": NOW})
+    shown = html.unescape(re.sub("<[^>]+>", "", words.lines(lines_of(ops, view))))
+    assert shown.splitlines() == lines
+
+
+def test_every_kind_of_alert_is_told_in_words_and_numbers_by_thousands():
+    assert set(KIND_WORDS) == set(AlertKind)
+    assert not any("_" in words or words.isupper() for words in KIND_WORDS.values())
+    assert counted(33532, "look") == "33\u202f532 looks"
+    assert counted(1, "watch", "watches") == "1 watch"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.4, "now"), (42, "42 s ago"), (816, "13 min ago"), (-816, "in 13 min"), (8130, "2 h 15 min ago")],
+)
+def test_how_long_ago_it_was_is_said_without_seconds_from_a_minute_on(seconds: float, words: str):
+    assert ago_words(NOW - timedelta(seconds=seconds), NOW) == words
 
 
 @pytest.mark.parametrize(

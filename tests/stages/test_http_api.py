@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stocked import HOUR, NEWS, NOW, PRIVATE, RULES, Stock, a_change, stocked
@@ -16,6 +17,8 @@ from vedette.operations.list_pages import change_page, watch_page
 from vedette.operations.watches import list_watches, watches_json
 from vedette.report.plain import dump
 from vedette.store.views import ChangeFilter, WatchFilter
+from vedette.surface.http import dashboard
+from vedette.surface.http.web_context import SHARED_S
 
 READS = (
     "/overview", "/watches", f"/watch?url={RULES}", f"/watch/history?url={RULES}", f"/watch/why-not?url={PRIVATE}",
@@ -176,6 +179,39 @@ async def test_events_are_streamed_as_they_happen_and_only_those_that_are_asked_
             assert line.startswith(b"data: {")
             assert b"forged" in line, "one line, whatever the text is"
     assert "alerted" in NAMES.values()
+
+
+async def test_who_only_counts_is_told_how_many_came_and_nothing_of_them(tmp_path: Path):
+    stocked(tmp_path)
+    async with serving(an_installation(tmp_path)) as client:
+        there = client.address + "/api/v1/events?types=alerted&counted=true"
+        async with asyncio.timeout(30), client.session.get(there) as stream:
+            await stream.content.readuntil(b"\n\n")
+            for number in range(300):
+                told = Alerted(at=NOW, type="CIRCUIT_BREAKER_OPEN", subject="host:secret", alert=number)
+                client.state.events.emit(told)
+            assert await stream.content.readuntil(b"\n\n") == b'event: counted\ndata: {"alerted": 300}\n\n'
+
+
+async def test_ten_pages_that_hear_of_the_same_news_get_one_rendered_list(tmp_path: Path, monkeypatch):
+    stocked(tmp_path)
+    asked = []
+
+    def counted(*given: Any) -> Any:
+        asked.append(given)
+        return change_page(*given)
+
+    monkeypatch.setattr(dashboard, "change_page", counted)
+    async with serving(an_installation(tmp_path)) as client:
+        part = {"hx-request": "true", "hx-target": "latest-list"}
+        answers = await asyncio.gather(*(client.ask("/", headers=part) for _ in range(10)))
+        assert len(asked) == 1
+        assert len({one.text for one in answers}) == 1
+        assert "/changes/1" in answers[0].text
+        assert all("script-src 'self'" in one.headers["Content-Security-Policy"] for one in answers)
+        await asyncio.sleep(SHARED_S)
+        await client.ask("/", headers=part)
+    assert len(asked) == 2, "who asks a second after news is shown them"
 
 
 async def test_raw_evidence_is_a_download_that_no_browser_runs(tmp_path: Path):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from stocked import HOUR, NEWS, NOW, PRIVATE, RULES, a_change, stocked
 from web_kit import an_installation, serving
 
 from vedette.contracts.errors import InputError, RefusedError
+from vedette.contracts.words import Reason
 from vedette.operations.bulk_edit import MOST, edit_watches
-from vedette.operations.due_list import due_json, due_list
+from vedette.operations.due_list import DueLine, due_json, due_list
 from vedette.operations.freshness_apart import FreshnessProcess, asked_what_if
 from vedette.operations.watches import list_watches
 from vedette.report.beliefs import Believed
@@ -42,6 +44,18 @@ def test_what_is_due_comes_with_the_reasons_of_the_decision_that_set_its_time(tm
     assert "base: floor" in str(said["why"])
     first = due_list(installation, timedelta(days=7), 1)
     assert due_list(installation, timedelta(days=7), 9, first.after).lines == found.lines[1:]
+
+
+def test_reasons_of_the_learned_policy_are_told_in_words():
+    reasons = (
+        Reason("value", 12.65, "0.237 changes a day; a look costs 1"),
+        Reason("objective", -8.0, "CRITICAL changes must be seen in time"),
+    )
+    one = DueLine(watch=cast(Any, None), lane=None, reasons=reasons)
+    assert one.why == "learned: 1.7 changes a week; promised: CRITICAL changes must be seen in time"
+    dear = Reason("value", 12.65, "0.237 changes a day; a look costs 3.5")
+    one = DueLine(watch=cast(Any, None), lane=None, reasons=(dear,))
+    assert one.why == "learned: 1.7 changes a week; a look costs 3.5"
 
 
 async def test_the_page_of_what_is_due_says_beside_the_field_what_cannot_be_read(tmp_path: Path):
@@ -100,6 +114,19 @@ async def test_watches_can_be_chosen_on_the_page_and_by_a_call(tmp_path: Path):
         said = (await client.post("/api/v1/watches/order", json={"order": "resume", "urls": [RULES]})).json
         assert said["done"] == [RULES]
         assert (await client.post("/api/v1/watches/order", json={"order": "pause", "urls": []})).status == 422
+
+
+def test_a_what_if_that_nobody_follows_writes_nothing_on_the_server(tmp_path: Path, capfd):
+    stocked(tmp_path)
+    asked = asked_what_if(budget="1", hours="4", policy="")
+    FreshnessProcess().what_if(an_installation(tmp_path), asked)
+    assert tuple(capfd.readouterr()) == ("", "")
+    steps: list[tuple[int, int]] = []
+    FreshnessProcess().what_if(
+        an_installation(tmp_path), asked, progress=lambda done, whole: steps.append((done, whole))
+    )
+    assert steps
+    assert steps[-1][0] == steps[-1][1]
 
 
 def test_a_what_if_is_read_from_sliders_and_played_over_the_record(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,12 +13,23 @@ from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.operations.installation import Installation
 from vedette.operations.list_pages import WatchPage, watch_page
 from vedette.report.lanes import lane_words
+from vedette.report.rate_band import rate_words
 from vedette.store.queries import Queries
 from vedette.store.rows import opt_iso
 from vedette.store.views import WatchFilter, WatchLine
 
 SCHEDULES = ("schedule", "replan")  # decisions that set a due time
 TOLD = 3  # reasons
+# Codes of the learned policy, for people.
+WORDS = {
+    "value": "learned",
+    "floor": "limit",
+    "objective": "promised",
+    "acquaint": "new",
+    "failed": "it failed",
+}
+# What the policy notes of a rate; a price of 1 says nothing: no host is short of room.
+RATE = re.compile(r"(?P<rate>[0-9.e+-]+) changes a day(?:; a look costs 1$)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +42,7 @@ class DueLine:
     def why(self) -> str:
         """In words, as far as the ledger has them."""
         said = (
-            f"{one.code.replace('_', ' ')}{f': {one.note}' if one.note else ''}"
+            f"{WORDS.get(one.code, one.code.replace('_', ' '))}{f': {_short(one.note)}' if one.note else ''}"
             for one in self.reasons[:TOLD]
         )
         return "; ".join(said) or "its first look"
@@ -74,6 +86,10 @@ def due_json(installation: Installation, found: DueList) -> list[dict[str, objec
         }
         for one in found.lines
     ]
+
+
+def _short(note: str) -> str:
+    return RATE.sub(lambda found: rate_words(float(found["rate"])), note)
 
 
 def _reasons(queries: Queries, watch: WatchLine) -> tuple[Reason, ...]:

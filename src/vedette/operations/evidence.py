@@ -115,9 +115,10 @@ def body_of(loaded: Loaded, one: EvidenceView) -> bytes:
     return body
 
 
-def text_of(loaded: Loaded, one: EvidenceView) -> str:
-    """All that it says, line by line."""
-    body, is_redacted = body_of(loaded, one), _redacts(loaded, one)
+def text_of(loaded: Loaded, one: EvidenceView, *, reader: Reader | None = None) -> str:
+    """All that it says, line by line.  Who reads many has a reader of its own."""
+    body = body_of(loaded, one)
+    is_redacted = _redacts(loaded, one) if reader is None else redacts(reader, one.watch)
     if ContentClass(one.content_class) not in DOCUMENTS:
         found = blocks(body, url=one.url, content_type=one.content_type, scope=ALL, redacts=is_redacted)
         return "\n".join(text for _, text in found)

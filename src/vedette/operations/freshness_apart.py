@@ -29,6 +29,7 @@ DRAWS = 3  # of what the looks do not say
 PATIENCE_S = 25.0  # a request has 30
 NICE = 10  # the engine goes first
 MARK = b"vedette-progress"  # begins a line of the process that says how far it is
+FOLLOWED = "followed"  # argument of the process: somebody reads how far it is
 Progress = Callable[[int, int], None]
 _PROGRAM = (sys.executable, "-P", "-c", "from vedette.operations.freshness_apart import main; main()")
 
@@ -94,7 +95,8 @@ class FreshnessProcess:
             raise StoreError("the server ends")
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         pipes |= {} if progress is None else {"stderr": subprocess.PIPE}
-        with subprocess.Popen(_PROGRAM, **pipes) as child:  # type: ignore[call-overload]  # noqa: S603  ourselves
+        program = _PROGRAM if progress is None else (*_PROGRAM, FOLLOWED)
+        with subprocess.Popen(program, **pipes) as child:  # type: ignore[call-overload]  # noqa: S603  ourselves
             self._child = child
             try:
                 answer = (
@@ -153,23 +155,27 @@ def main() -> None:
     installation = Installation(loaded, cast(Clock, _Moment(now)))
     said: object
     try:
-        said = _told(installation, what)
+        said = _told(installation, what, _say if FOLLOWED in sys.argv else _say_nothing)
     except InputError as error:
         said = str(error)
     sys.stdout.buffer.write(pickle.dumps(said))
     sys.stdout.buffer.flush()
 
 
-def _told(installation: Installation, what: FreshnessQuestion | WhatIf) -> object:
+def _told(installation: Installation, what: FreshnessQuestion | WhatIf, progress: Progress) -> object:
     if isinstance(what, FreshnessQuestion):
         return freshness(installation, what)
-    found = simulate_record(installation, what, since=None, draws=DRAWS, progress=_say)
+    found = simulate_record(installation, what, since=None, draws=DRAWS, progress=progress)
     return simulation_json(found)
 
 
 def _say(done: int, whole: int) -> None:
     sys.stderr.buffer.write(b"%s %d %d\n" % (MARK, done, whole))
     sys.stderr.buffer.flush()
+
+
+def _say_nothing(done: int, whole: int) -> None:
+    """What nobody reads would stand on the standard error of the server."""
 
 
 def asked_what_if(*, budget: str, hours: str, policy: str) -> WhatIf:

@@ -17,6 +17,7 @@ from vedette.core.text.snippets import Part, Term, snippet, terms_of
 from vedette.operations.evidence import text_of
 from vedette.operations.installation import Installation
 from vedette.store.queries import Queries
+from vedette.store.sqlite import Reader
 from vedette.store.text_index import IndexedText, TextIndex, opened
 from vedette.store.text_index_postgres import PostgresTextIndex
 from vedette.store.views import EvidenceView
@@ -76,13 +77,17 @@ def index_evidence(
     progress: Callable[[int, int], None] = lambda done, whole: None,
 ) -> Indexed:
     """Takes in what is not in the index, newest first, for so long; None: all of it.  What expired goes."""
-    with _opened(installation) as index, installation.queries() as queries:
+    with (
+        _opened(installation) as index,
+        installation.queries() as queries,
+        closing(Reader(installation.store())) as reader,
+    ):
         watch, added, dropped = installation.clock.stopwatch(), 0, 0
         while some := index.drop_gone():
             dropped += some
         whole = index.count_missing()
         while ids := index.missing(AT_ONCE):
-            added += index.add([_text(installation, queries, number) for number in ids])
+            added += index.add([_text(installation, queries, reader, number) for number in ids])
             progress(added, whole)
             if limit is not None and watch() >= limit:
                 break
@@ -138,14 +143,14 @@ def _hit(view: EvidenceView, older: int, said: tuple[str, str], terms: tuple[Ter
     return SearchHit(evidence=view, title=title, parts=snippet(text, terms), older=older)
 
 
-def _text(installation: Installation, queries: Queries, number: int) -> IndexedText:
+def _text(installation: Installation, queries: Queries, reader: Reader, number: int) -> IndexedText:
     """What cannot be read, or says nothing, is in the index without words, so that it is not tried again and again."""
     view = queries.evidence_by_id(EvidenceId(number))
     if view is None:
         return IndexedText(number, b"", "", "")
     watch = queries.watch(view.watch)
     try:
-        text = text_of(installation.loaded, view)
+        text = text_of(installation.loaded, view, reader=reader)
     except VedetteError:
         text = ""
     return IndexedText(number, view.digest, watch.title if watch else "", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from vedette.contracts.alerts import Alert, SourceHealth
+from vedette.contracts.alerts import Alert, AlertKind, SourceHealth
 from vedette.contracts.words import Risk
 from vedette.core.health.remedies import advice
 from vedette.report.plain import ago, count, plain, span
@@ -105,6 +105,15 @@ def alert_json(alert: Alert) -> dict[str, object]:
         "ack_note": alert.ack_note,
         "relapses": alert.relapses,
     }
+
+
+# What each kind means, for people.
+KIND_WORDS = {
+    AlertKind.CIRCUIT_BREAKER_OPEN: "its breaker is open: it failed again and again, and is left alone for a while",
+    AlertKind.ENDPOINT_SLA_BREACH: "it was not seen for longer than its objective allows",
+    AlertKind.ENDPOINT_CONSECUTIVE_ERRORS: "several looks in a row failed",
+    AlertKind.DISCOVERY_CAPPED: "it names more pages than its limit lets in",
+}
 
 
 def alert_state(alert: Alert, now: datetime) -> str:

@@ -29,6 +29,9 @@ DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 THOROUGH = 512 * 1024 * 1024  # bytes of a database
 LEAST_ROOM = 256 * 1024  # bytes; with less a disk counts as full
 CACHE_KIB = 64 * 1024
+ASKED_CACHE_KIB = (
+    8 * 1024
+)  # of a connection for one question: filling more costs more than it saves (ADR-0089)
 IN_AT_ONCE = 500  # keys of one statement
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
 _WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
@@ -56,12 +59,26 @@ def connect(path: StorePlace, *, read_only: bool = False) -> SqlConnection:
         raise StoreError(unusable(path, error)) from None
 
 
+@overload
+def connect_to_ask(path: Path) -> sqlite3.Connection: ...
+@overload
+def connect_to_ask(path: StorePlace) -> SqlConnection: ...
+
+
+def connect_to_ask(path: StorePlace) -> SqlConnection:
+    """To read for one question, after which it is closed: it holds little memory."""
+    db = connect(path, read_only=True)
+    if isinstance(db, sqlite3.Connection):
+        db.execute(f"PRAGMA cache_size = -{ASKED_CACHE_KIB}")
+    return db
+
+
 def connect_named(path: StorePlace) -> SqlConnection:
-    """To read, with rows that are also read by the names of their columns."""
+    """The same, with rows that are also read by the names of their columns."""
     if isinstance(path, PostgresAddress):
         server: SqlConnection = postgres_driver().PostgresConnection(path, read_only=True, names=True)
         return server
-    db = connect(path, read_only=True)
+    db = connect_to_ask(path)
     db.row_factory = sqlite3.Row
     return db
 

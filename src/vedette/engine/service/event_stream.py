@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Lock
+from typing import TypeVar
 
 from vedette.contracts.events import Event
 
@@ -35,7 +37,7 @@ class EventStream:
     """
 
     def __init__(self) -> None:
-        self._followers: set[Follower] = set()
+        self._followers: set[_Waker] = set()
         self.is_closed = False
 
     def emit(self, event: Event) -> None:
@@ -57,7 +59,17 @@ class EventStream:
     @contextmanager
     def follow(self, names: frozenset[str] | None = None) -> Iterator[Follower]:
         """Of these events, or of all.  Must be called in the event loop that reads it."""
-        follower = Follower(asyncio.get_running_loop(), names)
+        with self._followed(Follower(asyncio.get_running_loop(), names)) as follower:
+            yield follower
+
+    @contextmanager
+    def count(self, names: frozenset[str] | None = None) -> Iterator[CountingFollower]:
+        """The same for who wants to know how many came, and not what they say."""
+        with self._followed(CountingFollower(asyncio.get_running_loop(), names)) as follower:
+            yield follower
+
+    @contextmanager
+    def _followed(self, follower: _F) -> Iterator[_F]:
         self._followers.add(follower)
         try:
             yield follower
@@ -65,12 +77,11 @@ class EventStream:
             self._followers.discard(follower)
 
 
-class Follower:
-    """What waits for one reader.  However much comes at once, its loop is woken once."""
+class _Waker:
+    """One reader in its loop.  However much comes at once, the loop is woken once."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, names: frozenset[str] | None = None) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, names: frozenset[str] | None) -> None:
         self._loop, self._names = loop, names
-        self._waiting: deque[StreamedEvent | None] = deque(maxlen=KEPT)
         self._has_news = asyncio.Event()
         self._is_woken = False
 
@@ -78,24 +89,81 @@ class Follower:
         return self._names is None or name in self._names
 
     def take(self, event: StreamedEvent | None) -> None:
-        self._waiting.append(event)
+        """None: the stream is closed."""
+        raise NotImplementedError
+
+    def _wake(self) -> None:
         if not self._is_woken:
             self._is_woken = True
             self._loop.call_soon_threadsafe(self._has_news.set)
 
-    async def read(self, patience: float) -> AsyncIterator[StreamedEvent | None]:
-        """Events until the stream is closed; None: nothing came for so many seconds."""
+    async def _has_come(self, patience: float) -> bool:
+        """False: nothing, for so many seconds."""
+        try:
+            async with asyncio.timeout(patience):
+                await self._has_news.wait()
+        except TimeoutError:
+            return False
+        self._has_news.clear()
+        self._is_woken = False  # before anything is taken: what comes from now on wakes again
+        return True
+
+
+class Follower(_Waker):
+    """The events themselves, for one reader."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, names: frozenset[str] | None = None) -> None:
+        super().__init__(loop, names)
+        self._waiting: deque[StreamedEvent | None] = deque(maxlen=KEPT)
+
+    def take(self, event: StreamedEvent | None) -> None:
+        self._waiting.append(event)
+        self._wake()
+
+    async def read(self, patience: float) -> AsyncIterator[tuple[StreamedEvent, ...]]:
+        """All that came since, until the stream is closed; nothing of them: it was quiet for so many seconds."""
         while True:
-            try:
-                async with asyncio.timeout(patience):
-                    await self._has_news.wait()
-            except TimeoutError:
-                yield None
-                continue
-            self._has_news.clear()
-            self._is_woken = False  # before the events are taken: what comes from now on wakes again
-            while self._waiting:
-                event = self._waiting.popleft()
-                if event is None:
-                    return
-                yield event
+            some: list[StreamedEvent] = []
+            if await self._has_come(patience):
+                while self._waiting:
+                    event = self._waiting.popleft()
+                    if event is None:
+                        if some:
+                            yield tuple(some)
+                        return
+                    some.append(event)
+            yield tuple(some)
+
+
+class CountingFollower(_Waker):
+    """How many came, by name, for one reader: told at most every `pace` seconds, however many there are."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, names: frozenset[str] | None = None) -> None:
+        super().__init__(loop, names)
+        self._counts: Counter[str] = Counter()
+        self._lock = Lock()  # events come from any thread
+        self._is_over = False
+
+    def take(self, event: StreamedEvent | None) -> None:
+        if event is None:
+            self._is_over = True
+        else:
+            with self._lock:
+                self._counts[event.event.name] += 1
+        self._wake()
+
+    async def read(self, patience: float, pace: float) -> AsyncIterator[Mapping[str, int]]:
+        """Since it was read before, until the stream is closed; nothing in it: it was quiet for so many seconds."""
+        while True:
+            came: Counter[str] = Counter()
+            if await self._has_come(patience):
+                with self._lock:
+                    came, self._counts = self._counts, Counter()
+            if came or not self._is_over:
+                yield came
+            if self._is_over:
+                return
+            await asyncio.sleep(pace if came else 0)
+
+
+_F = TypeVar("_F", Follower, CountingFollower)

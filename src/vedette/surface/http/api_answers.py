@@ -140,6 +140,9 @@ def field_of(error: VedetteError, fallback: str) -> FieldProblem:
     return FieldProblem(field=name, message=words[named.end() :])
 
 
+WRONG = "The address has a value that cannot be used, or lacks one: {names}.  Choose a page above."
+
+
 def explain_errors(app: FastAPI, shows_page: Callable[[Request, int, str], Response]) -> None:
     """Errors of the API as problem+json, those of pages as a page."""
 
@@ -153,6 +156,12 @@ def explain_errors(app: FastAPI, shows_page: Callable[[Request, int, str], Respo
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101
+        if not request.url.path.startswith(API):
+            is_place = any(one["loc"][0] == "path" for one in error.errors())
+            names = ", ".join(sorted({str(one["loc"][-1]) for one in error.errors()}))
+            return shows_page(
+                request, 404 if is_place else 422, "" if is_place else WRONG.format(names=names)
+            )
         errors = [
             FieldProblem(field=".".join(map(str, one["loc"][1:])) or "body", message=str(one["msg"]))
             for one in error.errors()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -50,6 +51,8 @@ Entry = dict[str, Any]
 FOLLOWERS = 32  # of the event stream
 FIRST_FIGURES_S = 20.0  # that a call waits for figures which are being worked out; a request has 30
 PICTURE_HEADERS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
+COUNTED_S = 1.0  # between two lines of who only counts
+QUIET = ": nothing new\n\n"
 BEAT_S = 15.0  # a comment that keeps proxies from closing a quiet stream
 
 
@@ -261,22 +264,34 @@ async def get_audit(request: Request, web: WebDep, limit: Limit = 100) -> Respon
     responses={200: {"content": {"text/event-stream": {}}}},
     tags=["events"],
 )
-async def get_events(request: Request, web: WebDep, types: Words = None) -> Response:
-    """Server-sent events as they happen.  `types`: only these, as in `changed,visited`."""
+async def get_events(request: Request, web: WebDep, types: Words = None, counted: bool = False) -> Response:
+    """Server-sent events as they happen.  `types`: only these, as in `changed,visited`.
+
+    `counted`: only how many of each came, at most once a second, as pages ask for it.
+    """
     events = web.state.events
     if len(events) >= FOLLOWERS or events.is_closed:
         return problem(503, "too many follow the stream; try again later")
     request.scope[STREAM]()
     wanted = None if types is None else frozenset(types.split(","))
     headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_lines(web, wanted), media_type="text/event-stream", headers=headers)
+    lines = _counts(web, wanted) if counted else _lines(web, wanted)
+    return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
 
-async def _lines(web: Web, wanted: frozenset[str] | None) -> Any:
+async def _lines(web: Web, wanted: frozenset[str] | None) -> AsyncIterator[str]:
+    """What comes at once goes out at once: a write costs more than the lines in it."""
     with web.state.events.follow(wanted) as follower:
         yield ": following\n\n"
-        async for event in follower.read(BEAT_S):
-            yield ": nothing new\n\n" if event is None else event.written(_event_lines)
+        async for events in follower.read(BEAT_S):
+            yield "".join(one.written(_event_lines) for one in events) or QUIET
+
+
+async def _counts(web: Web, wanted: frozenset[str] | None) -> AsyncIterator[str]:
+    with web.state.events.count(wanted) as follower:
+        yield ": following\n\n"
+        async for counts in follower.read(BEAT_S, COUNTED_S):
+            yield f"event: counted\ndata: {dump(dict(counts))}\n\n" if counts else QUIET
 
 
 def _event_lines(event: Event) -> str:

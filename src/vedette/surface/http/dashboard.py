@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.source import Source
@@ -26,7 +27,7 @@ from vedette.operations.host_receipts import host_receipt
 from vedette.operations.imported_history import imported_diff, imported_versions
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
-from vedette.operations.list_pages import change_page, lane_page, source_page, watch_page
+from vedette.operations.list_pages import ChangePage, change_page, lane_page, source_page, watch_page
 from vedette.operations.overview import has_watches, overview, politeness
 from vedette.operations.panel_batches import panel_page
 from vedette.operations.screenshots import screenshot_png, screenshots
@@ -35,13 +36,13 @@ from vedette.operations.sources import groups, last_error, list_sources, remedy
 from vedette.operations.why_not import why_not
 from vedette.report.changes import because
 from vedette.report.explanation import explanation_lines, noise_lines
-from vedette.report.health import alert_state, trouble, what_to_do
+from vedette.report.health import KIND_WORDS, alert_state, trouble, what_to_do
 from vedette.report.lanes import lane_words
 from vedette.report.rate_band import rate_band
 from vedette.report.verdicts import changed_words
 from vedette.surface.http.diff_rows import VIEWS, lines_of, side_by_side
 from vedette.surface.http.list_queries import ChangeQuery, WatchQuery
-from vedette.surface.http.page_frame import page
+from vedette.surface.http.page_frame import CSP, page
 from vedette.surface.http.web_context import Web, WebDep
 
 router = APIRouter()
@@ -61,9 +62,10 @@ RAW_HEADERS = {
 @router.get("/")
 async def get_overview(request: Request, web: WebDep) -> Response:
     """The three promises, what needs you now, what changed last; a page that is open asks for the last alone."""
-    latest = await web.ask(change_page, ChangeQuery().as_filter(web.installation), LATEST, None)
     if request.headers.get("hx-target") == "latest-list":
-        return page(request, "latest_list.html", changes=latest.changes, because=because)
+        body = await web.shared("latest", partial(_latest_list, request, web))
+        return HTMLResponse(body, headers={"Content-Security-Policy": CSP})
+    latest = await _latest(web)
     found = await web.remembered("overview", overview)
     alerts = await web.ask(list_alerts, every=False, most=5)
     parked = await web.ask(list_parked, 5)
@@ -80,10 +82,10 @@ async def get_overview(request: Request, web: WebDep) -> Response:
         "changes": latest.changes,
         "alerts": alerts,
         "parked": parked.looks,
+        "alert_state": alert_state,
+        "kind_words": KIND_WORDS,
     }
-    return page(
-        request, "overview.html", **values, plot=json.dumps(plot), alert_state=alert_state, because=because
-    )
+    return page(request, "overview.html", **values, plot=json.dumps(plot), because=because)
 
 
 @router.get("/changes")
@@ -267,7 +269,8 @@ async def get_freshness(request: Request, web: WebDep) -> Response:
 @router.get("/alerts")
 async def get_alerts(request: Request, web: WebDep, every: bool = False) -> Response:
     found = await web.ask(list_alerts, every=every, most=200)
-    return page(request, "alerts.html", alerts=found, every=every, alert_state=alert_state)
+    words: dict[str, Any] = {"alert_state": alert_state, "kind_words": KIND_WORDS}
+    return page(request, "alerts.html", alerts=found, every=every, **words)
 
 
 @router.get("/parked")
@@ -343,6 +346,16 @@ async def _tried(
         name, mark, words = str(error).partition(": ")
         is_named = bool(mark) and name.startswith("--")
         return None, {**problem, name[2:] if is_named else "text": words if is_named else str(error)}
+
+
+async def _latest(web: Web) -> ChangePage:
+    return await web.ask(change_page, ChangeQuery().as_filter(web.installation), LATEST, None)
+
+
+async def _latest_list(request: Request, web: Web) -> bytes:
+    """The same for whoever may read: it says nothing of the visitor."""
+    changes = (await _latest(web)).changes
+    return bytes(page(request, "latest_list.html", changes=changes, because=because).body)
 
 
 def _changes(installation: Installation, which: ChangeQuery) -> Any:

@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from vedette import __version__
 from vedette.core.urls.canonical import shown
-from vedette.report.plain import ago, count, moment, plain, span
+from vedette.report.plain import ago, moment, plain, span
 from vedette.surface.http.access_check import WHO, Right, Visitor
 from vedette.surface.http.web_context import web_of
 
@@ -44,6 +44,11 @@ NAV = (
     ("/hunt", "Hunt"),
     ("/settings", "Settings"),
 )
+# What is said where nobody has said more than the name of the status.
+NO_WORDS = {
+    404: "There is no page at this address.  Look at its spelling, or choose a page above.",
+    405: "This address takes no such request; go back and use its form.",
+}
 # What was done, said on the page that follows: a word in the address, never a text.
 DONE = {
     "added": "It is watched now, and due at once.",
@@ -86,11 +91,19 @@ def page(request: Request, name: str, *, status: int = 200, **values: Any) -> Re
     return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": CSP})
 
 
+def ago_words(at: datetime, now: datetime) -> str:
+    """`13 min ago`: from a minute on seconds are left out; the exact time stands beside it, or under the pointer."""
+    length = abs(at - now)
+    if length >= timedelta(minutes=1):
+        length = timedelta(minutes=length // timedelta(minutes=1))
+    return ago(now + length if at > now else now - length, now)
+
+
 def error_page(request: Request, status: int, words: str) -> Response:
     """What went wrong, and the way on."""
-    return page(
-        request, "error.html", status=status, code=status, title=HTTPStatus(status).phrase, words=words
-    )
+    title = HTTPStatus(status).phrase
+    said = NO_WORDS.get(status, "") if words in ("", title) else words
+    return page(request, "error.html", status=status, code=status, title=title, words=said)
 
 
 class _Assets(StaticFiles):
@@ -135,6 +148,16 @@ def size_words(number: int | None) -> str:
     return ""
 
 
+def number(value: int) -> str:
+    """`33 532`."""
+    return f"{value:,}".replace(",", "\u202f")
+
+
+def counted(value: int, one: str, many: str = "") -> str:
+    """`1 look`, `33 532 looks`."""
+    return f"{number(value)} {one if value == 1 else many or one + 's'}"
+
+
 def share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %" if value < 0.9995 else "100 %"
 
@@ -171,7 +194,7 @@ def _environment() -> Environment:
         "plain": plain,
         "plain_lines": lambda text: "\n".join(plain(line, 500) for line in text.splitlines()),
         "span": lambda length: "–" if length is None else span(length),
-        "ago": ago,
+        "ago": ago_words,
         "size": size_words,
         "share": share,
         "set_value": set_value,
@@ -179,10 +202,10 @@ def _environment() -> Environment:
         "host_and_path": host_and_path,
         "spark": spark,
         "q": partial(quote, safe=""),
-        "number": lambda value: f"{value:,}".replace(",", "\u202f"),
+        "number": number,
     }
     made.filters.update(filters)
-    made.globals.update(asset=asset, count=count, timedelta=timedelta, datetime=datetime)
+    made.globals.update(asset=asset, count=counted, timedelta=timedelta, datetime=datetime)
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -31,6 +31,7 @@ FRESH = timedelta(seconds=5)  # of real time, for figures that cost much,
 SHARE = 20  # and so many times as long as they took: they are never worked out for more of the time
 LONG_AGO_S = 60.0  # nobody asked for so long: who asks now is shown what holds now,
 PATIENCE_S = 0.3  # where that is there in time
+SHARED_S = 1.0  # that what many browsers ask for at once is made for all of them
 LASTING = frozenset(("freshness",))  # figures that no single request changes
 TRUST_S = 2.0  # that a token or a session is remembered: a revoked one is let in no longer
 
@@ -49,6 +50,7 @@ class Web:
     trials: FreshnessProcess = field(default_factory=FreshnessProcess)  # what somebody asks for, beside it
     work: WorkBoard = field(default_factory=WorkBoard)
     _kept: dict[str, tuple[float, float, Any]] = field(default_factory=dict)  # when, how long it took, what
+    _shared: dict[str, tuple[float, Any]] = field(default_factory=dict)  # when it was made, what
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
     _renewals: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
 
@@ -75,9 +77,23 @@ class Web:
             self._renew(name, call)
         return None if kept is None else cast(T, kept[2])
 
+    async def shared(self, name: str, make: Callable[[], Awaitable[T]]) -> T:
+        """Made once for all who ask within a second.
+
+        A page that hears of news asks a second later (`vedette.js`), so what it is given was made after them.
+        """
+        clock = asyncio.get_running_loop().time
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            made = self._shared.get(name)
+            if made is None or clock() - made[0] >= SHARED_S:
+                begun = clock()  # what happens while it is made may be missing
+                made = self._shared[name] = (begun, await make())
+            return cast(T, made[1])
+
     def forget(self) -> None:
         """Something was changed here: lists are asked anew."""
         self._kept = {name: kept for name, kept in self._kept.items() if name in LASTING}
+        self._shared.clear()
 
     def _is_old(self, kept: tuple[float, float, Any]) -> bool:
         at, took, _ = kept

@@ -13,10 +13,10 @@
     function turn() {
       if (document.hidden) { stream?.close(); stream = null; return; }
       if (stream) return;
-      stream = new EventSource("/api/v1/events?types=changed");
+      stream = new EventSource("/api/v1/events?types=changed&counted=true");
       stream.onopen = () => { mark.hidden = false; mark.classList.remove("is-lost"); words.textContent = "live"; };
       stream.onerror = () => { mark.classList.add("is-lost"); words.textContent = "not connected"; };
-      stream.addEventListener("changed", () => { changed(); count(); });
+      stream.addEventListener("counted", (event) => { changed(); count(JSON.parse(event.data).changed); });
     }
     document.addEventListener("visibilitychange", () => { turn(); if (!document.hidden) changed(); });
     addEventListener("pagehide", () => stream?.close());
@@ -33,10 +33,10 @@
 
   // A list that somebody reads stays as it is: it says how many changes came since.
   let came = 0;
-  function count() {
+  function count(more) {
     const news = document.querySelector("[data-news]");
     if (!news) return;
-    came += 1;
+    came += more;
     news.hidden = false;
     news.querySelector("[data-news-words]").textContent = came === 1 ? "1 new change" : came + " new changes";
   }
@@ -50,11 +50,12 @@
     figure.prepend(box);
     const strokes = [colour("--accent"), colour("--warm")];
     const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-    const series = [{ label: "at", value: (plot, at) => (at == null ? "–" : new Date(at * 1000).toISOString().slice(0, 16).replace("T", " ") + "Z") }, ...told.series.map((one, n) => ({ label: one.label, stroke: strokes[n], width: 2, scale: "y" + n, points: { show: told.x.length < 40, size: 5 } }))];
+    const shown = (plot, value) => (value == null ? "" : String(value));
+    const series = [{ label: "", value: (plot, at) => (at == null ? "" : new Date(at * 1000).toISOString().slice(0, 16).replace("T", " ") + "Z") }, ...told.series.map((one, n) => ({ label: one.label, value: shown, stroke: strokes[n], width: 2, scale: "y" + n, points: { show: told.x.length < 40, size: 5 } }))];
     const days = told.x[told.x.length - 1] - told.x[0] > 3 * 86400;
     const two = (number) => String(number).padStart(2, "0");
     const clock = (at) => { const d = new Date(at * 1000); return days ? two(d.getUTCDate()) + "." + two(d.getUTCMonth() + 1) + "." : two(d.getUTCHours()) + ":" + two(d.getUTCMinutes()); };
-    const axes = [{ ...axis, values: (plot, ticks) => ticks.map(clock) }, ...told.series.map((one, n) => ({ ...axis, scale: "y" + n, side: n ? 1 : 3, size: 48, grid: { ...axis.grid, show: !n } }))];
+    const axes = [{ ...axis, values: (plot, ticks) => ticks.map(clock) }, ...told.series.map((one, n) => ({ ...axis, stroke: told.series.length > 1 ? strokes[n] : axis.stroke, scale: "y" + n, side: n ? 1 : 3, size: 48, grid: { ...axis.grid, show: !n } }))];
     const plot = new uPlot({ width: figure.clientWidth, height: 180, series, axes, cursor: { y: false } }, [told.x, ...told.series.map((one) => one.y)], box);
     addEventListener("resize", () => plot.setSize({ width: figure.clientWidth, height: 180 }));
   }
