@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from vedette.contracts.copies import quick, replace
@@ -348,29 +348,26 @@ class _Walk:
         self.robots_state = RobotsState.UNKNOWN
         of, origin, agent = self._of, origin_of(url), self.settings.robots_agent
         rules = of.robots.rules(origin)
+        fetched = None
         if rules is None:
             fetched = await self.fetch_robots(origin)
             if fetched.outcome is Outcome.LANE_CLOSED:
                 return replace(fetched, url=url)
             rules = of.robots.keep(fetched, origin, agent)
-            if rules.verdict == "deny_all" and rules.status is None:
-                is_of_host = fetched.outcome is Outcome.ADDRESS_REFUSED and origin_of(fetched.url) == origin
-                about = "" if is_of_host else "robots.txt: "
-                words = f"{about}{fetched.detail or fetched.outcome.value}"
-                return replace(fetched, url=url, detail=words, robots_state=RobotsState.UNREACHABLE)
+        if rules.verdict == "deny_all":
+            return _unreachable(url, rules, fetched, of.clock.now())
         of.keeper.crawl_delay(lane_of(url), rules.crawl_delay)
         reason = of.robots.refuses(rules, url, agent)
         if reason is None:
             self.robots_state = RobotsState.ALLOWED
             return None
-        is_rule = rules.verdict != "deny_all"
         return Fetched(
             url=url,
             outcome=Outcome.ROBOTS_REFUSED,
             at=of.clock.now(),
             took=timedelta(0),
             detail=reason.note or reason.code,
-            robots_state=RobotsState.FORBIDDEN if is_rule else RobotsState.UNREACHABLE,
+            robots_state=RobotsState.FORBIDDEN,
         )
 
     async def fetch_robots(self, origin: str) -> Fetched:
@@ -393,6 +390,27 @@ class _Walk:
         return replace(
             fetched, outcome=Outcome.GONE, redirect_to=None, detail="robots.txt redirects without end"
         )
+
+
+def _unreachable(url: str, rules: RobotsRules, fetched: Fetched | None, now: datetime) -> Fetched:
+    """A robots.txt that cannot be had forbids all for now (RFC 9309), and says nothing of what it allows.
+
+    So the look ends as the request for it did, and is made again when robots.txt is: minutes, not days.
+    None: it failed at an earlier look, and is not asked again so soon.
+    """
+    wait = None if rules.status is None else rules.expires_at - now
+    if fetched is None:
+        words = f"robots.txt: status {rules.status}, when it was asked last"
+        failed = Fetched(url=url, outcome=rules.outcome, at=now, took=timedelta(0), detail=words)
+    else:
+        is_of_host = fetched.outcome is Outcome.ADDRESS_REFUSED and origin_of(fetched.url) == rules.origin
+        words = f"{'' if is_of_host else 'robots.txt: '}{fetched.detail or fetched.outcome.value}"
+        failed = replace(fetched, url=url, detail=words, status=None, headers=(), body=b"", wire=b"")
+    meaning = MEANING[failed.outcome]
+    if not (meaning.keeps_schedule or meaning.is_refusal):  # as a 511: of a page it would mean a long rest
+        failed = replace(failed, outcome=Outcome.SERVER_ERROR)
+    later = max(filter(None, (wait, failed.retry_after)), default=None)
+    return replace(failed, retry_after=later, robots_state=RobotsState.UNREACHABLE)
 
 
 def _led_to(fetched: Fetched, hops: tuple[str, ...]) -> Fetched:
