@@ -239,6 +239,8 @@ class _Walk:
     async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True
         hops: tuple[str, ...] = ()
+        asked: set[tuple[str, str]] = set()
+        cookies = self._cookies(url)
         while True:
             refused = await self.robots_refuse(url)
             if refused is not None:
@@ -253,9 +255,11 @@ class _Walk:
             is_permanent = is_permanent and fetched.status in (301, 308)
             # Only these repeat the request (RFC 9110), and never to another origin.
             self._posts = self._posts and fetched.status in (307, 308) and origin_of(target) == self._home
-            hops = (*hops, url)
-            if len(hops) > self.settings.redirects or target in hops:
-                why = "comes back to itself" if target in hops else f"passed {self.settings.redirects} hops"
+            hops, asked = (*hops, url), {*asked, (url, cookies)}
+            cookies = self._cookies(target)
+            is_loop = (target, cookies) in asked  # a site that sets a cookie first may send back to itself
+            if len(hops) > self.settings.redirects or is_loop:
+                why = _endless(fetched, self.settings, is_loop=is_loop)
                 failed = replace(
                     fetched, outcome=Outcome.REDIRECT_ERROR, redirect_to=None, detail=f"redirect {why}"
                 )
@@ -273,7 +277,6 @@ class _Walk:
     async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
         is_foreign, posts = origin_of(url) != self._home, self._posts
         is_conditional = is_first and may_be_conditional(watch) and not posts
-        cookies = "" if is_foreign or self.session is None else self.session.header(url, self.settings)
         request = FetchRequest(
             url=url,
             settings=self.settings,
@@ -285,13 +288,18 @@ class _Walk:
             reserve=self.reserve,
             post=self.settings.post if posts else None,
             post_type=self.settings.post_type,
-            cookies=cookies,
+            cookies=self._cookies(url),
             is_fresh=watch.pending is not None,
         )
         fetched = await self._ask(request)
         if self.session is not None and not is_foreign:
             self.session.take(fetched)
         return without_secrets(fetched, self.settings)
+
+    def _cookies(self, url: str) -> str:
+        """What a request to it carries of the cookies that its site set."""
+        is_foreign = origin_of(url) != self._home
+        return "" if is_foreign or self.session is None else self.session.header(url, self.settings)
 
     async def _ask(self, request: FetchRequest) -> Fetched:
         """One request with a permit of its own."""
@@ -418,6 +426,13 @@ def _led_to(fetched: Fetched, hops: tuple[str, ...]) -> Fetched:
     if not hops or fetched.outcome is not Outcome.ADDRESS_REFUSED:
         return fetched
     return replace(fetched, detail=f"{LEADS_TO}{fetched.url}: {fetched.detail}")
+
+
+def _endless(fetched: Fetched, settings: FetchSettings, *, is_loop: bool) -> str:
+    if not is_loop:
+        return f"passed {settings.redirects} hops"
+    sets_cookie = any(name.lower() == "set-cookie" for name, _ in fetched.headers)
+    return f"comes back to itself{' after it set a cookie' if sets_cookie else ''}"
 
 
 def _is_page(fetched: Fetched) -> bool:
