@@ -115,6 +115,8 @@ def test_all_that_is_wrong_is_said_at_once():
         (b"\xff\xfe\x00", "cannot read"),
         (b"[" * 1_500, "nested deeper"),
         (b"!!python/object/apply:os.system ['true']", "is not valid YAML"),
+        (b"sources: []\nfetch: {}\nsources: []\n", "`sources` stands in line 1 and again in line 3"),
+        (b"fetch:\n  proxy: x\n  redirects: 1\n  proxy: y\n", "`proxy` stands in line 2 and again in line 4"),
     ],
 )
 def test_a_file_that_is_no_configuration_is_named(tmp_path: Path, content: bytes, words: str):
@@ -123,6 +125,21 @@ def test_a_file_that_is_no_configuration_is_named(tmp_path: Path, content: bytes
     with pytest.raises(ConfigError, match=words) as raised:
         read(path)
     assert str(path) in str(raised.value)
+
+
+def test_a_key_may_stand_in_two_mappings_and_as_a_value(tmp_path: Path):
+    path = tmp_path / "vedette.yaml"
+    path.write_text(
+        "fetch: {user_agent: proxy}\n"
+        "lanes: {default: &one {burst: 2}, 'host:a.hr': {<<: *one, at_once: 1}, 'host:b.hr': {<<: *one}}\n"
+    )
+    assert read(path).lanes["host:b.hr"].burst == 2
+
+
+def test_words_of_other_tools_lead_to_ours():
+    for said, ours in (("rss", "feed"), ("Atom", "feed"), ("spider", "crawl")):
+        with pytest.raises(ConfigError, match=f"did you mean '{ours}'"):
+            parse({"sources": [{"url": "https://a.hr/", "lister": said}]})
 
 
 def test_a_file_that_is_not_there_is_named_with_the_way_on(tmp_path: Path):

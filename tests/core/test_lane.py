@@ -240,6 +240,12 @@ def test_explain_names_everything_that_holds_the_lane() -> None:
     assert codes == {"lane_blocked", "lane_full", "lane_closed", "lane_held", "lane_gap", "lane_bucket"}
 
 
+def test_the_gap_that_holds_a_lane_is_told_in_seconds() -> None:
+    state = replace(LaneState(), next_start_at=NOW + HOUR, crawl_delay=HOUR)
+    (reason,) = lane.explain(replace(BARE, gap_min=2 * SECOND, gap_max=5 * SECOND), state, NOW)
+    assert reason.note == "2 to 5 s between starts; Crawl-delay 3600 s"
+
+
 def test_finishing_more_than_was_started_does_not_widen_the_lane() -> None:
     assert lane.finished(BARE, LaneState(), ok=True, now=NOW).under_way == 0
 

@@ -336,15 +336,15 @@ REDIRECTS = (
 
 ROBOTS = (
     *(robots(str(n), "ok", page("x", "text/plain", status=f"{n} x")) for n in UNAVAILABLE),
-    robots("429", "robots_refused", page("x", "text/plain", status="429 x")),
-    *(robots(str(n), "robots_refused", page("x", "text/plain", status=f"{n} x")) for n in UNREACHABLE),
+    robots("429", "throttled", page("x", "text/plain", status="429 x")),
+    *(robots(str(n), "server_error", page("x", "text/plain", status=f"{n} x")) for n in UNREACHABLE),
     robots("204", "ok", page("", None, status="204 x")),
     robots("silent", "timeout", Do.HOLD),
     robots("reset", "connect_error", Do.RESET),
     robots("closed", "connect_error"),
     robots("garbage", "protocol_error", bytes(range(256))),
-    robots("cut", "robots_refused truncated", head(OK, "Content-Length: 500") + b"User-agent: *\nDisallow: /x\n"),
-    robots("bad_gzip", "robots_refused decode_error", page(b"\xff" * 50, "text/plain", "Content-Encoding: gzip")),
+    robots("cut", "truncated", head(OK, "Content-Length: 500") + b"User-agent: *\nDisallow: /x\n"),
+    robots("bad_gzip", "decode_error", page(b"\xff" * 50, "text/plain", "Content-Encoding: gzip")),
     robots("gzip", "robots_refused", coded("gzip", packed(FORBID.encode()))),
     robots("huge", "ok", rules(b"# filler\n" * 700_000)),
     robots("huge_disallow_first", "robots_refused", rules(FORBID.encode() + b"# filler\n" * 700_000)),
@@ -401,5 +401,5 @@ async def test_a_fault_of_the_living_web_leaves_the_sound_pages_of_its_host_alon
             assert set(looks) <= set(Outcome) - {"bug"}, host.spec.name
             assert looks[2:] == ["ok", "ok"], (host.spec.name, looks)
         fronts = [living.explain(source["url"])["outcome"] for source in sources[len(FAULTS) :]]
-        assert fronts == "ok robots_refused timeout connect_error ok ok robots_refused".split()
+        assert fronts == "ok server_error timeout connect_error ok ok throttled".split()
     assert living.tell("evidence", "verify").code == 0

@@ -78,6 +78,14 @@ class Site:
             found = web.HTTPFound("/inside")
             found.set_cookie("seen", GIVEN)
             raise found
+        if (
+            path == "/wall" and f"seen={GIVEN}" not in cookies
+        ):  # as consent walls do: back to itself, with a cookie
+            found = web.HTTPFound("/wall")
+            found.set_cookie("seen", GIVEN)
+            raise found
+        if path == "/circle":
+            raise web.HTTPFound("/circle")
         if path == "/echo":
             return _page(f"You sent {headers.get('authorization')}")
         if path == "/named":
@@ -229,6 +237,25 @@ async def test_cookies_that_the_site_sets_are_kept_where_that_is_asked_and_in_no
             assert [GIVEN in one.get("cookie", "") for one in site.asked("/inside")] == [keeps]
             assert all(f"sid={SESSION}" in one["cookie"] for one in site.asked("/inside"))
             assert leaks(folder, [SESSION, GIVEN]) == []
+
+
+async def test_a_site_that_sends_back_to_itself_with_a_cookie_is_seen_where_cookies_are_kept(
+    tmp_path: Path,
+) -> None:
+    async with a_site() as site:
+        for name, keeps in (("kept", True), ("plain", False)):
+            sources = [
+                {"id": p[1:], "url": site.url(p), "lister": "page", "fetch": {"keep_cookies": keeps}}
+                for p in ("/wall", "/circle")
+            ]
+            found = await looked(tmp_path / name, a_config([site.port], *sources))
+            told = {path: (outcome, detail) for path, outcome, detail in found}
+            assert told["circle"] == ("redirect_error", "redirect comes back to itself")
+            set_one = ("redirect_error", "redirect comes back to itself after it set a cookie")
+            assert told["wall"] == (("ok", "") if keeps else set_one)
+            assert len(site.asked("/circle")) == 1
+            assert len(site.asked("/wall")) == (2 if keeps else 1)
+            site.seen.clear()
 
 
 async def test_an_answer_that_repeats_a_secret_is_not_kept(tmp_path, monkeypatch) -> None:

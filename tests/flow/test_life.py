@@ -175,6 +175,22 @@ async def test_another_spelling_with_the_same_text_becomes_one_target(tmp_path):
     assert rows == [(URL, 0, 0), (f"{URL}?view=print", 1, 1)]
 
 
+async def test_a_robots_txt_that_fails_for_minutes_holds_no_page_up_for_a_day(tmp_path):
+    def site(url, hours):
+        if url.endswith("robots.txt"):
+            return (503, "down") if hours < 0.5 else (404, "")
+        return (200, A)
+
+    pages = [
+        {"url": f"{URL}/{n}", "lister": "page", "risk": risk} for n, risk in enumerate(("LOW", "CRITICAL"))
+    ]
+    watched = life(tmp_path, site, *pages)
+    await watched.run(seconds=4 * 3600)
+    assert watched.rows("SELECT COUNT(*) FROM watches WHERE last_outcome = 'ok'") == [(2,)]
+    asked = [round(hours, 2) for hours, url in watched.fetcher.asked if url.endswith("robots.txt")]
+    assert len(asked) <= 4, "it is asked after 10, 20, ... minutes, whoever waits for it"
+
+
 async def test_a_redirect_to_another_host_takes_that_hosts_robots_and_lane(tmp_path):
     def moved(url, hours):
         if url == "https://drugi.hr/robots.txt":

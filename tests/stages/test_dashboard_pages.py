@@ -16,7 +16,8 @@ from web_kit import an_installation, serving
 
 from vedette.contracts.alerts import AlertKind
 from vedette.contracts.change import DiffOp
-from vedette.contracts.words import Outcome
+from vedette.contracts.lane import LaneState
+from vedette.contracts.words import LaneKey, Outcome
 from vedette.report.health import KIND_WORDS
 from vedette.surface.http.diff_rows import lines_of, side_by_side
 from vedette.surface.http.page_frame import (
@@ -217,6 +218,16 @@ async def test_a_form_does_what_its_verb_does_and_says_so(tmp_path: Path, path: 
         after = await client.ask(there)
         assert after.status == 200
         assert 'role="status"' in after.text
+
+
+async def test_only_a_lane_that_can_be_opened_again_has_the_button(tmp_path: Path):
+    stock = stocked(tmp_path)
+    slow = LaneState(crawl_delay=24 * HOUR, next_start_at=NOW + 23 * HOUR)
+    for state, has_button in ((slow, False), (LaneState(closed_until=NOW + HOUR, failures=5), True)):
+        stock.group(lanes=((LaneKey("host:example.org"), state),))
+        async with serving(an_installation(tmp_path)) as client:
+            text = (await client.ask("/lanes")).text
+        assert ("Open it again" in text) is has_button
 
 
 async def test_a_wrong_address_is_told_beside_its_field_and_nothing_is_lost(tmp_path: Path):

@@ -16,7 +16,7 @@ from vedette.config.pace_policies import lane_policies
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules, RobotsState
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome
-from vedette.core.lanes.outcomes import outcome_of_status
+from vedette.core.lanes.outcomes import MEANING, outcome_of_status
 from vedette.engine.crawl.look import ROBOTS_LIMIT, ROBOTS_REDIRECTS, Looker, Reached
 from vedette.engine.crawl.robots_cache import SHELF, RobotsCache
 from vedette.lanes import LaneKeeper, LanePolicies
@@ -171,12 +171,28 @@ async def test_robots_that_cannot_be_reached_ends_the_look_as_the_host_did():
     assert (await walks.look()).fetched.outcome is Outcome.OK  # the bad moment is not remembered
 
 
-async def test_robots_that_the_server_fails_to_give_forbids_everything():
-    walks = Walks({ROBOTS: 503})
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(503, Outcome.SERVER_ERROR), (511, Outcome.SERVER_ERROR), (429, Outcome.THROTTLED)],
+)
+async def test_robots_that_the_server_fails_to_give_puts_the_page_off_for_minutes_and_not_for_days(
+    status: int, outcome: Outcome
+):
+    walks = Walks({ROBOTS: status})
     fetched = (await walks.look()).fetched
-    assert (fetched.outcome, walks.urls) == (Outcome.ROBOTS_REFUSED, [ROBOTS])
-    await walks.look()
-    assert walks.urls == [ROBOTS]
+    assert (fetched.outcome, fetched.url, walks.urls) == (outcome, PAGE, [ROBOTS])
+    assert fetched.detail.startswith("robots.txt")
+    assert fetched.retry_after == timedelta(minutes=10)
+    assert MEANING[fetched.outcome].retry
+    assert (fetched.status, fetched.body) == (None, b""), "what came is not the page"
+    walks.clock.advance(timedelta(minutes=4))
+    again = (await walks.look()).fetched  # another page of the host
+    assert walks.urls == [ROBOTS], "not asked again so soon"
+    assert (again.outcome, again.retry_after) == (outcome, timedelta(minutes=6))
+    assert again.detail.startswith(f"robots.txt: status {status}")
+    walks.clock.advance(timedelta(minutes=6))
+    walks.web.answers = NO_ROBOTS
+    assert (await walks.look()).fetched.outcome is Outcome.OK
 
 
 async def test_robots_that_redirects_is_followed_as_far_as_the_standard_says():

@@ -8,12 +8,13 @@ import pytest
 from cli_call import Cli
 from stocked import HOUR, NOW, FixedClock, Stock
 
+from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Decision, Parked
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.health.remedies import ALL_SETTINGS, REMEDIES, advice
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.schedule.due import DUE_RULES, LEARNED
-from vedette.core.urls.canonical import watch_id
+from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.report.why_not import INTERVAL_BY
 
 POLICIES = (*DUE_RULES, LEARNED)
@@ -179,3 +180,16 @@ def test_no_answer_says_that_something_is_done_again_in_the_past(stock: Stock, o
     said = Cli(stock.data, clock=FixedClock(NOW + 200 * HOUR))("why-not", PAGE, "--json").json
     for one in said["all"]:
         assert "again 2026" not in one["answer"], one
+
+
+def test_a_lane_whose_next_turn_is_a_crawl_delay_away_says_so(tmp_path: Path):
+    stock = Stock(tmp_path / "store")
+    stock.source(PAGE, name="page")
+    held = LaneState(next_start_at=NOW + 23 * HOUR, crawl_delay=24 * HOUR)
+    stock.group(lanes=((lane_of(PAGE), held),))
+    said = Cli(stock.data)("why-not", PAGE, "--json").json
+    assert said["reason"] == "lane_gap"
+    assert "(in 23 h): its robots.txt asks for 1 d between two requests (Crawl-delay)" in said["answer"]
+    words = Cli(stock.data)("lanes", "show").out
+    assert "its next turn is" in words
+    assert "nothing holds it" not in words

@@ -1,9 +1,10 @@
-"""YAML from outside.  Refused before it is built: nesting without end, aliases that multiply."""
+"""YAML from outside.  Refused before it is built: nesting without end, aliases that multiply, a key said twice."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -12,6 +13,7 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
 MAX_DEPTH = 64
 MAX_NODES = 2_000_000  # as they would be with every alias written out
 MAX_DIGITS = 100
+_MERGE = "<<"  # may stand more than once
 _NUMBER = re.compile(r"[-+]?[0-9][0-9a-fA-FxXoO_:]*")
 # What PyYAML lets through when a tag is put on something it does not fit (`!!bool 7`, `2026-99-99`).
 _MISFITS = (ValueError, KeyError, AttributeError, TypeError, OverflowError)
@@ -66,15 +68,38 @@ def check_yaml(text: str) -> None:
         raise NotYaml(one_line(error)) from None
 
 
+@dataclass(slots=True)
+class _Open:
+    """A list or a mapping whose end has not come yet."""
+
+    anchor: str
+    before: int  # nodes, when it began
+    keys: dict[str, int] | None  # of a mapping: each with its line
+    is_key: bool = True  # of a mapping: what comes next is one
+
+    def take(self, key: str | None, line: int) -> None:
+        """One node more.  YAML forbids a key twice, and PyYAML would silently keep the last."""
+        if self.keys is None:
+            return
+        if self.is_key and key is not None and key != _MERGE:
+            if key in self.keys:
+                raise NotYaml(f"`{key[:60]}` stands in line {self.keys[key]} and again in line {line}")
+            self.keys[key] = line
+        self.is_key = not self.is_key
+
+
 class _Tally:
-    """How deep and how large the document is, without building it."""
+    """How deep and how large the document is, and whether a key is said twice, without building it."""
 
     def __init__(self) -> None:
         self._nodes = 0
         self._sizes: dict[str, int] = {}  # nodes below each anchor; 0: it is still open
-        self._open: list[tuple[str, int]] = []
+        self._open: list[_Open] = []
 
     def count(self, event: yaml.Event) -> None:
+        if self._open and isinstance(event, yaml.NodeEvent):
+            key = event.value if isinstance(event, yaml.ScalarEvent) else None
+            self._open[-1].take(key, event.start_mark.line + 1 if event.start_mark else 0)
         match event:
             case yaml.AliasEvent(anchor=anchor):
                 self._nodes += self._size_of(anchor or "")
@@ -85,11 +110,12 @@ class _Tally:
                     raise NotYaml(f"a number of {len(value)} digits")
             case yaml.CollectionStartEvent(anchor=anchor):
                 self._sizes[anchor or ""] = 0
-                self._open.append((anchor or "", self._nodes))
+                keys: dict[str, int] | None = {} if isinstance(event, yaml.MappingStartEvent) else None
+                self._open.append(_Open(anchor or "", self._nodes, keys))
                 self._nodes += 1
             case yaml.CollectionEndEvent():
-                anchor, before = self._open.pop()
-                self._sizes[anchor] = self._nodes - before
+                ended = self._open.pop()
+                self._sizes[ended.anchor] = self._nodes - ended.before
         if len(self._open) > MAX_DEPTH:
             raise NotYaml(f"nested deeper than {MAX_DEPTH} levels")
         if self._nodes > MAX_NODES:

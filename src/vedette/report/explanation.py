@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 from vedette.contracts.change import Noise, Presence, Template
@@ -21,7 +21,7 @@ from vedette.core.schedule.ewma import describe_velocity
 from vedette.core.urls.canonical import shown
 from vedette.report.beliefs import Believed, believed_json, believed_lines
 from vedette.report.changes import reason_words
-from vedette.report.lanes import AskedInterval, interval_json, interval_words, lane_json, lane_words
+from vedette.report.lanes import SOON, AskedInterval, interval_json, interval_words, lane_json, lane_words
 from vedette.report.plain import Line, count, dump, line, moment, plain, quoted, span, when
 from vedette.report.verdicts import (
     act_json,
@@ -34,7 +34,6 @@ from vedette.report.verdicts import (
 )
 
 T = TypeVar("T")
-SOON = timedelta(minutes=1)  # a wait that is part of being polite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import Asked
 from vedette.core.lanes.lane import BLOCKED, CLOSED, HALF_OPEN, HELD, OPEN, condition
 from vedette.core.schedule.asked import Stronger
 from vedette.report.plain import count, span, when
+
+SOON = timedelta(minutes=1)  # a shorter wait is the usual gap between two requests
 
 # What `condition` means, in words.
 _CONDITIONS = {
@@ -39,6 +41,8 @@ def lane_words(state: LaneState, now: datetime) -> str:
     word = condition(state, now)
     until = {OPEN: state.closed_until, HELD: state.held_until}.get(word)
     parts = [_CONDITIONS[word] if until is None else f"{_CONDITIONS[word]} until {when(until, now)}"]
+    if word == CLOSED and (next_at := late_start(state, now)) is not None:
+        parts = [f"its next turn is {when(next_at, now)}"]
     if state.blocked_by:
         parts = [f"blocked: {state.blocked_by}"]
     if state.failures:
@@ -46,6 +50,12 @@ def lane_words(state: LaneState, now: datetime) -> str:
     if state.crawl_delay is not None:
         parts.append(f"Crawl-delay {span(state.crawl_delay)}")
     return ", ".join(parts)
+
+
+def late_start(state: LaneState, now: datetime) -> datetime | None:
+    """When its next request may start, where a gap as long as a Crawl-delay is what one waits for."""
+    at = state.next_start_at
+    return at if at is not None and at > now + SOON else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from vedette.core.lanes.lane import OPEN, condition
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.urls.canonical import TOO_LONG, too_long
 from vedette.core.urls.classify import Classification
-from vedette.report.lanes import AskedInterval, interval_words
+from vedette.report.lanes import AskedInterval, interval_words, late_start
 from vedette.report.plain import count, span, when
 
 
@@ -240,7 +240,16 @@ def _lane(facts: WhyNotFacts) -> WhyNotAnswer | None:
             f"{key} asked us to wait until {when(facts.lane.held_until, facts.now)} (Retry-After).",
             "Wait; the far end knows best.",
         )
-    return None
+    next_at = late_start(facts.lane, facts.now)
+    if next_at is None:
+        return None
+    delay = facts.lane.crawl_delay
+    asked = f": its robots.txt asks for {span(delay)} between two requests (Crawl-delay)" if delay else ""
+    return WhyNotAnswer(
+        "lane_gap",
+        f"The next turn of its lane {key} is {when(next_at, facts.now)}{asked}.",
+        "Wait; the gap of a lane is obeyed whatever is due.",
+    )
 
 
 def _source_closed(facts: WhyNotFacts) -> WhyNotAnswer | None:

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from vedette.contracts.change import DiffOp
 from vedette.contracts.words import Reason
 from vedette.core.change.kinds import units
+from vedette.core.change.long_lines import MAX_LINE, narrowed, shown, shown_pair
 
 MAX_OPS = 500  # beyond this a diff says how much, not what
 MAX_PAIRS = 10_000  # line pairs whose likeness is measured, per diff
 MAX_WORDS = 4000  # units of a line that are compared word by word
-MAX_LINE = 2000  # characters of a line that a diff keeps
 SCATTERED = 4  # places in a line that differ: with more of them, and most of its words, it was rewritten
 CONTEXT = 2  # equal lines kept beside a difference
 LIKE = 0.4  # share of common words that makes two lines versions of each other
@@ -58,11 +58,12 @@ def with_headings(diff: Sequence[DiffOp], headings: Mapping[str, tuple[str, ...]
 
 def diff_words(before: str, after: str) -> tuple[tuple[str, str], ...]:
     """The words taken out and put in, pair by pair."""
+    before, after = narrowed(before, after)
     a, b = units(before[: MAX_WORDS * 8]), units(after[: MAX_WORDS * 8])
     if len(a) > MAX_WORDS or len(b) > MAX_WORDS:
-        return ((_cut(before), _cut(after)),)
+        return (shown_pair(before, after),)
     pairs = [("".join(a[i1:i2]).strip(), "".join(b[j1:j2]).strip()) for i1, i2, j1, j2 in runs(a, b)]
-    return tuple((_cut(gone), _cut(come)) for gone, come in pairs if gone or come)
+    return tuple((shown(gone), shown(come)) for gone, come in pairs if gone or come)
 
 
 def unified(diff: Sequence[DiffOp]) -> str:
@@ -166,18 +167,19 @@ def _part_ops(
 ) -> Iterator[DiffOp]:
     """In the order of the new lines; what went stands before the line that stood behind it."""
     for j in part.moved:
-        yield DiffOp("move", (_cut(b[j]),), (_cut(b[j]),))
+        yield DiffOp("move", (shown(b[j]),), (shown(b[j]),))
     lost = deque(i for i in part.gone if i not in used)
     for j in part.come:
         i = became.get(j)
         if i is None:
-            yield DiffOp("insert", (), (_cut(b[j]),))
+            yield DiffOp("insert", (), (shown(b[j]),))
             continue
         while lost and part.run[0] <= lost[0] < i < part.run[1]:
-            yield DiffOp("delete", (_cut(a[lost.popleft()]),))
-        yield DiffOp("replace", (_cut(a[i]),), (_cut(b[j]),), diff_words(a[i], b[j]))
+            yield DiffOp("delete", (shown(a[lost.popleft()]),))
+        old, new = shown_pair(a[i], b[j])
+        yield DiffOp("replace", (old,), (new,), diff_words(a[i], b[j]))
     for i in lost:
-        yield DiffOp("delete", (_cut(a[i]),))
+        yield DiffOp("delete", (shown(a[i]),))
 
 
 def _context(equal: Sequence[str], *, has_before: bool) -> list[DiffOp]:
@@ -190,7 +192,7 @@ def _context(equal: Sequence[str], *, has_before: bool) -> list[DiffOp]:
 
 
 def _equal(kept: Sequence[str]) -> DiffOp:
-    cut = tuple(map(_cut, kept))
+    cut = tuple(map(shown, kept))
     return DiffOp("equal", cut, cut)
 
 
@@ -202,10 +204,6 @@ def _coarse(
         ops[-1:] = list(islice(edits, 1)) or ops[-1:]
     note = f"{len(a)} lines against {len(b)}; the first {len(ops)} differences are shown"
     return tuple(ops), (Reason("diff_coarse", note=note),)
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…"
 
 
 # Which old line became which new one?  First by what names a line: the path of a field, the label of a row, the words

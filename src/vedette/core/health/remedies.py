@@ -83,7 +83,8 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
         ),
         Outcome.TRUNCATED: Remedy(_SITE, _TIMES | {"proxy"}),
         Outcome.REDIRECT_ERROR: Remedy(
-            "Watch the address that it should lead to; more hops: fetch.redirects",
+            "Watch the address that it should lead to; more hops: fetch.redirects; "
+            "if it sets a cookie first: `vedette add {url} --keep-cookies`",
             _WHO_ASKS | {"redirects"},
         ),
         Outcome.ADDRESS_REFUSED: Remedy(

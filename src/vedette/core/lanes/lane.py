@@ -290,17 +290,22 @@ def explain(policy: LanePolicy, state: LaneState, now: datetime) -> tuple[Reason
     if state.unsent:
         reasons.append(Reason(_UNSENT, note=_UNSENT_NOTE))
     ready = None if state.bucket_at is None else _bucket_ready(policy, state.bucket_at)
-    delay = "" if state.crawl_delay is None else f"; Crawl-delay {state.crawl_delay.total_seconds():g} s"
+    gaps = f"{_seconds(policy.gap_min)} to {_seconds(policy.gap_max)}"
+    delay = "" if state.crawl_delay is None else f"; Crawl-delay {_seconds(state.crawl_delay)} s"
     for code, until, note in (
         (_CLOSED, state.closed_until, f"{state.failures} failures in a row"),
         (_HELD, state.held_until, "the far end named the time (Retry-After)"),
-        (_GAP, state.next_start_at, f"{policy.gap_min} to {policy.gap_max} between starts{delay}"),
+        (_GAP, state.next_start_at, f"{gaps} s between starts{delay}"),
         (_BUCKET, ready, f"{policy.per_minute:g} a minute, burst {policy.burst}"),
         (_ASLEEP, awake_at(policy.sleep, now), f"sleeps {', '.join(policy.sleep)} UTC"),
     ):
         if until is not None and until > now:
             reasons.append(Reason(code, (until - now).total_seconds(), note))
     return tuple(reasons)
+
+
+def _seconds(length: timedelta) -> str:
+    return f"{length.total_seconds():g}"
 
 
 def _beyond(at: datetime | None, most: datetime) -> timedelta:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 MOST_NAMED = 20  # known words that a message lists
+# What other tools call it; spelling alone would lead elsewhere (`rss` is nearest to `mrms`).
+_OTHER_WORDS: Mapping[str, str] = MappingProxyType(
+    {"rss": "feed", "atom": "feed", "list": "html_list", "html": "page", "site": "crawl", "spider": "crawl"}
+)
 
 
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
@@ -22,5 +27,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     import difflib  # only on the way to an error
 
     by_fold = {one.casefold(): one for one in known}
+    meant = by_fold.get(_OTHER_WORDS.get(word.casefold(), ""))
+    if meant is not None:
+        return meant
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.5)
     return by_fold[near[0]] if near else None

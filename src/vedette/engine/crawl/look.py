@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from vedette.contracts.copies import quick, replace
@@ -239,6 +239,8 @@ class _Walk:
     async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True
         hops: tuple[str, ...] = ()
+        asked: set[tuple[str, str]] = set()
+        cookies = self._cookies(url)
         while True:
             refused = await self.robots_refuse(url)
             if refused is not None:
@@ -253,9 +255,11 @@ class _Walk:
             is_permanent = is_permanent and fetched.status in (301, 308)
             # Only these repeat the request (RFC 9110), and never to another origin.
             self._posts = self._posts and fetched.status in (307, 308) and origin_of(target) == self._home
-            hops = (*hops, url)
-            if len(hops) > self.settings.redirects or target in hops:
-                why = "comes back to itself" if target in hops else f"passed {self.settings.redirects} hops"
+            hops, asked = (*hops, url), {*asked, (url, cookies)}
+            cookies = self._cookies(target)
+            is_loop = (target, cookies) in asked  # a site that sets a cookie first may send back to itself
+            if len(hops) > self.settings.redirects or is_loop:
+                why = _endless(fetched, self.settings, is_loop=is_loop)
                 failed = replace(
                     fetched, outcome=Outcome.REDIRECT_ERROR, redirect_to=None, detail=f"redirect {why}"
                 )
@@ -273,7 +277,6 @@ class _Walk:
     async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
         is_foreign, posts = origin_of(url) != self._home, self._posts
         is_conditional = is_first and may_be_conditional(watch) and not posts
-        cookies = "" if is_foreign or self.session is None else self.session.header(url, self.settings)
         request = FetchRequest(
             url=url,
             settings=self.settings,
@@ -285,13 +288,18 @@ class _Walk:
             reserve=self.reserve,
             post=self.settings.post if posts else None,
             post_type=self.settings.post_type,
-            cookies=cookies,
+            cookies=self._cookies(url),
             is_fresh=watch.pending is not None,
         )
         fetched = await self._ask(request)
         if self.session is not None and not is_foreign:
             self.session.take(fetched)
         return without_secrets(fetched, self.settings)
+
+    def _cookies(self, url: str) -> str:
+        """What a request to it carries of the cookies that its site set."""
+        is_foreign = origin_of(url) != self._home
+        return "" if is_foreign or self.session is None else self.session.header(url, self.settings)
 
     async def _ask(self, request: FetchRequest) -> Fetched:
         """One request with a permit of its own."""
@@ -348,29 +356,26 @@ class _Walk:
         self.robots_state = RobotsState.UNKNOWN
         of, origin, agent = self._of, origin_of(url), self.settings.robots_agent
         rules = of.robots.rules(origin)
+        fetched = None
         if rules is None:
             fetched = await self.fetch_robots(origin)
             if fetched.outcome is Outcome.LANE_CLOSED:
                 return replace(fetched, url=url)
             rules = of.robots.keep(fetched, origin, agent)
-            if rules.verdict == "deny_all" and rules.status is None:
-                is_of_host = fetched.outcome is Outcome.ADDRESS_REFUSED and origin_of(fetched.url) == origin
-                about = "" if is_of_host else "robots.txt: "
-                words = f"{about}{fetched.detail or fetched.outcome.value}"
-                return replace(fetched, url=url, detail=words, robots_state=RobotsState.UNREACHABLE)
+        if rules.verdict == "deny_all":
+            return _unreachable(url, rules, fetched, of.clock.now())
         of.keeper.crawl_delay(lane_of(url), rules.crawl_delay)
         reason = of.robots.refuses(rules, url, agent)
         if reason is None:
             self.robots_state = RobotsState.ALLOWED
             return None
-        is_rule = rules.verdict != "deny_all"
         return Fetched(
             url=url,
             outcome=Outcome.ROBOTS_REFUSED,
             at=of.clock.now(),
             took=timedelta(0),
             detail=reason.note or reason.code,
-            robots_state=RobotsState.FORBIDDEN if is_rule else RobotsState.UNREACHABLE,
+            robots_state=RobotsState.FORBIDDEN,
         )
 
     async def fetch_robots(self, origin: str) -> Fetched:
@@ -395,11 +400,39 @@ class _Walk:
         )
 
 
+def _unreachable(url: str, rules: RobotsRules, fetched: Fetched | None, now: datetime) -> Fetched:
+    """A robots.txt that cannot be had forbids all for now (RFC 9309), and says nothing of what it allows.
+
+    So the look ends as the request for it did, and is made again when robots.txt is: minutes, not days.
+    None: it failed at an earlier look, and is not asked again so soon.
+    """
+    wait = None if rules.status is None else rules.expires_at - now
+    if fetched is None:
+        words = f"robots.txt: status {rules.status}, when it was asked last"
+        failed = Fetched(url=url, outcome=rules.outcome, at=now, took=timedelta(0), detail=words)
+    else:
+        is_of_host = fetched.outcome is Outcome.ADDRESS_REFUSED and origin_of(fetched.url) == rules.origin
+        words = f"{'' if is_of_host else 'robots.txt: '}{fetched.detail or fetched.outcome.value}"
+        failed = replace(fetched, url=url, detail=words, status=None, headers=(), body=b"", wire=b"")
+    meaning = MEANING[failed.outcome]
+    if not (meaning.keeps_schedule or meaning.is_refusal):  # as a 511: of a page it would mean a long rest
+        failed = replace(failed, outcome=Outcome.SERVER_ERROR)
+    later = max(filter(None, (wait, failed.retry_after)), default=None)
+    return replace(failed, retry_after=later, robots_state=RobotsState.UNREACHABLE)
+
+
 def _led_to(fetched: Fetched, hops: tuple[str, ...]) -> Fetched:
     """An address that was refused after a redirect is not the one that the operator chose: it is named."""
     if not hops or fetched.outcome is not Outcome.ADDRESS_REFUSED:
         return fetched
     return replace(fetched, detail=f"{LEADS_TO}{fetched.url}: {fetched.detail}")
+
+
+def _endless(fetched: Fetched, settings: FetchSettings, *, is_loop: bool) -> str:
+    if not is_loop:
+        return f"passed {settings.redirects} hops"
+    sets_cookie = any(name.lower() == "set-cookie" for name, _ in fetched.headers)
+    return f"comes back to itself{' after it set a cookie' if sets_cookie else ''}"
 
 
 def _is_page(fetched: Fetched) -> bool:

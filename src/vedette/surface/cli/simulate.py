@@ -128,7 +128,7 @@ def _say_terms(session: Session, found: Simulation) -> None:
     if promised:
         session.out.note(
             f"Promised: {', '.join(promised)}.  `learned` spends on that first; other classes have no promise, and "
-            "IN TIME counts them against 4 h."
+            "IN TIME counts them against 4 h.  MISSED are states that nobody saw, because another came first."
         )
 
 

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.source import Source
 from vedette.contracts.words import Outcome, Risk
+from vedette.core.lanes.lane import condition
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule import POLICIES
 from vedette.operations.changes import stored_diff
@@ -195,7 +196,7 @@ async def get_lanes(request: Request, web: WebDep, text: Word = "", cursor: str 
     others = [one for one in found if not one.lane.startswith("host:")]
     part = lane_page(hosts, text, ROWS, cursor)
     values: dict[str, Any] = {"part": part, "has_hosts": bool(hosts), "others": others, "text": text}
-    return page(request, "lanes.html", **values, words=lane_words)
+    return page(request, "lanes.html", **values, words=lane_words, condition=condition)
 
 
 @router.get("/lane")
