@@ -13,11 +13,12 @@ from engine_kit import Rig
 from settlements import HOUR, NOON, SECOND, a_job, a_watch
 
 from vedette.contracts.fetch import Fetched, FetchSettings
-from vedette.contracts.source import ListerKind, Source
+from vedette.contracts.source import ListerKind, ListerOptions, Source
 from vedette.contracts.watch import Job, RecordKind, Release, Settlement, SourceState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.evidence.screen import ScreenRow, screen_table
 from vedette.core.settled_watch import CLOSED_FOR, TRIPS_AFTER
+from vedette.core.urls.canonical import watch_id
 from vedette.engine.crawl.answer_screen import AnswerScreen
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer
@@ -296,3 +297,29 @@ async def test_a_look_for_which_no_file_can_be_opened_is_tried_again_and_nobody_
     assert result.watch.due_at > NOON
     other = await settled(OSError(errno.EIO, "Input/output error"))
     assert other.visit.outcome is Outcome.BUG
+
+
+async def test_a_link_that_was_refused_is_asked_of_the_store_once_and_again_after_the_source_was_changed():
+    asked: list[list[str]] = []
+    source = Source(
+        id=SourceId("a"), name="a", url=PAGE, lister=ListerKind.CRAWL, options=ListerOptions(max_urls=1)
+    )
+    page = b"<html><body><main><a href='/1'>one</a> <a href='/2'>two</a> <a href='/3'>three</a></main></body>"
+    assess = assessor(fetched(body=page, wire=page), source=source)
+    urls = {watch_id(f"https://a.example/{n}"): f"/{n}" for n in range(1, 4)}
+
+    def known(ids):
+        asked.append(sorted(urls[i] for i in ids))
+        return set()
+
+    assess.finder = Finder(known=known)
+    for n in range(2):
+        watch = a_watch(f"https://a.example/from/{n}", lister=ListerKind.CRAWL)
+        result = await assess.serve(a_job(watch))
+        assert isinstance(result, Settlement)
+        assert [found.url for found in result.found] == ([] if n else ["https://a.example/1"])
+        assert [one.reason.code for one in result.refused] == ([] if n else ["max_urls", "max_urls"])
+    assert asked == [["/1", "/2", "/3"]]
+    assess.finder.forget(source.id)
+    await assess.serve(a_job(a_watch("https://a.example/from/2", lister=ListerKind.CRAWL)))
+    assert asked[1:] == [["/2", "/3"]]

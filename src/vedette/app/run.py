@@ -482,4 +482,5 @@ def without_garbage(owns_process: bool) -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
+        gc.collect()  # the run alone: what was there before it is still set aside
         gc.unfreeze()

@@ -16,7 +16,7 @@ from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 from vedette.core.text.nearest import unknown
 from vedette.operations.classified import blocked_word, classified
-from vedette.store.connection import StorePlace, connect_to_ask, mend, operating
+from vedette.store.connection import StorePlace, connect, mend, operating
 from vedette.store.migrate import COPYING, HEAD, newer_store, prepare_place, version, version_of
 from vedette.store.queries import Queries
 
@@ -103,7 +103,7 @@ class Installation:
     @contextmanager
     def reading(self) -> Iterator[SqlConnection]:
         """A connection that changes nothing."""
-        with closing(connect_to_ask(self.store())) as db:
+        with closing(connect(self.store(), read_only=True)) as db:
             yield db
 
     @contextmanager

@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 from urllib.parse import quote
@@ -20,18 +21,13 @@ from vedette.contracts.errors import NO_MORE_FILES, RESTORE, ConfigError, StoreE
 from vedette.contracts.sql_connection import PostgresAddress, SqlConnection
 
 StorePlace: TypeAlias = Path | PostgresAddress  # a file of SQLite, or a database of PostgreSQL
-Order: TypeAlias = tuple[
-    str, Any
-]  # a statement with a list of rows to write, or with the values of a question
+Order: TypeAlias = tuple[str, Any]  # a statement with rows to write, or with values of a question
 BEGIN = "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that writes later could only fail
 BUSY_MS = 15_000
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 THOROUGH = 512 * 1024 * 1024  # bytes of a database
 LEAST_ROOM = 256 * 1024  # bytes; with less a disk counts as full
-CACHE_KIB = 64 * 1024
-ASKED_CACHE_KIB = (
-    8 * 1024
-)  # of a connection for one question: filling more costs more than it saves (ADR-0089)
+CACHE_KIB = 4 * 1024  # of each connection; what else is read often, the system keeps (docs/adr/0084)
 IN_AT_ONCE = 500  # keys of one statement
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
 _WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
@@ -59,26 +55,12 @@ def connect(path: StorePlace, *, read_only: bool = False) -> SqlConnection:
         raise StoreError(unusable(path, error)) from None
 
 
-@overload
-def connect_to_ask(path: Path) -> sqlite3.Connection: ...
-@overload
-def connect_to_ask(path: StorePlace) -> SqlConnection: ...
-
-
-def connect_to_ask(path: StorePlace) -> SqlConnection:
-    """To read for one question, after which it is closed: it holds little memory."""
-    db = connect(path, read_only=True)
-    if isinstance(db, sqlite3.Connection):
-        db.execute(f"PRAGMA cache_size = -{ASKED_CACHE_KIB}")
-    return db
-
-
 def connect_named(path: StorePlace) -> SqlConnection:
-    """The same, with rows that are also read by the names of their columns."""
+    """To read, with rows that are also read by the names of their columns."""
     if isinstance(path, PostgresAddress):
         server: SqlConnection = postgres_driver().PostgresConnection(path, read_only=True, names=True)
         return server
-    db = connect_to_ask(path)
+    db = connect(path, read_only=True)
     db.row_factory = sqlite3.Row
     return db
 
@@ -194,10 +176,19 @@ def _opened(
 
 
 def in_parts(db: SqlConnection, query: str, keys: Sequence[Any], *more: Any) -> Iterator[Any]:
-    """The rows of `... IN ({marks})` however many keys there are; `more` are the values after them."""
+    """The rows of `... IN ({marks})` however many keys there are; `more` are the values after them.
+
+    The last key is named several times, so that a query has few texts: each is parsed once and kept parsed.
+    """
     for start in range(0, len(keys), IN_AT_ONCE):
         part = keys[start : start + IN_AT_ONCE]
-        yield from db.execute(query.format(marks=marks(part)), (*part, *more))
+        spare = min(1 << (len(part) - 1).bit_length(), IN_AT_ONCE) - len(part)
+        yield from db.execute(_spelled(query, len(part) + spare), (*part, *[part[-1]] * spare, *more))
+
+
+@lru_cache(maxsize=1024)
+def _spelled(query: str, count: int) -> str:
+    return query.format(marks=marks(range(count)))
 
 
 def answers(db: SqlConnection, query: str, rows: Sequence[Any]) -> Iterable[list[Any]]:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
 
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
@@ -287,7 +288,8 @@ def _calendar_mark(shape: UrlShape) -> str:
 BLOCKED_WORDS = ("heartbeat", "test", "synthetic", "debug")  # spec 001/9.3
 
 
-def blocked_by(host: str, words: Iterable[str] = BLOCKED_WORDS) -> str | None:
+@lru_cache(maxsize=4096)  # all links to a host ask the same
+def blocked_by(host: str, words: tuple[str, ...] = BLOCKED_WORDS) -> str | None:
     """The word that blocks the host, or None.
 
     A word blocks the labels and hyphen-separated words that equal it; a word with a dot in it

@@ -135,6 +135,7 @@ def shape_of(url: str) -> UrlShape:
     )
 
 
+@lru_cache(maxsize=64)  # of a new link it is asked four times in a row
 def extension_of(url: str) -> str:
     """Of a canonical URL's path, lower case, without the dot; or "".  `/a.pdf?x=1` is pdf."""
     cut = url.find("?")
@@ -178,23 +179,30 @@ def _pair(part: str) -> tuple[str, str]:
 
 
 def _general(segment: str, is_token: bool, is_last: bool) -> str:
-    extension = _EXTENSION.search(segment) if is_last else None
-    tail = extension.group(0).lower() if extension else ""
-    stem = segment[: len(segment) - len(tail)]
+    stem, tail = _parted(segment) if is_last else (segment, "")
     if is_token:
         return "{t}" + tail
-    if _YMD.match(stem) or _DMY.match(stem) or _WEEK.match(stem):
+    if stem.isalpha():
+        return stem + tail
+    if stem[:1].isdecimal() and (_YMD.match(stem) or _DMY.match(stem) or _WEEK.match(stem)):
         return "{d}" + tail
     if is_last and (stem.count("-") >= 2 or stem.count("_") >= 2 or stem.count("%") >= 2):
         return "{s}" + tail
     return _DIGITS.sub("{n}", stem) + tail
 
 
+def _parted(segment: str) -> tuple[str, str]:
+    """A name and its extension, lower case, with the dot."""
+    extension = _EXTENSION.search(segment) if "." in segment else None
+    return (segment, "") if extension is None else (segment[: extension.start()], extension.group(0).lower())
+
+
 def _is_token(segment: str, before: str) -> bool:
     """A word no person wrote: a session id, a hash, a UUID."""
-    extension = _EXTENSION.search(segment)
-    stem = segment[: extension.start()] if extension else segment
     is_session = before in SESSION_WORDS
+    if len(segment) < 8 and not is_session:
+        return False
+    stem = _parted(segment)[0]
     if len(stem) < 8 and not is_session:
         return False
     if _UUID.match(stem) or _COOKIELESS.match(stem) or _NAMED_TOKEN.match(stem):

@@ -123,10 +123,10 @@ class Assessor:
     async def _rendered(self, record: LookRecord, plain: ReadBody, shown: Fetched) -> LookRecord:
         """The same answer as scripts make it; what came plainly is not what is compared and kept."""
         digest = hashlib.sha256(shown.body).digest()
-        record = record._replace(fetched=shown, outcome=shown.outcome, detail=shown.detail, digest=None)
+        record = replace(record, fetched=shown, outcome=shown.outcome, detail=shown.detail, digest=None)
         if shown.outcome is not Outcome.OK:
             return self._screened(record, plain.extraction, digest) or record
-        record = record._replace(digest=digest)
+        record = replace(record, digest=digest)
         if (seen := _known(record)) is not None:
             return await self._known_bytes(record, seen)
         return await self._read(record, await self.reading.read(shown, record.watch, record.digest or b""))
@@ -137,7 +137,7 @@ class Assessor:
         screened = self._screened(record, extraction, record.digest or b"")
         if screened is not None:
             return screened
-        record = record._replace(extraction=extraction, content_class=extraction.content_class)
+        record = replace(record, extraction=extraction, content_class=extraction.content_class)
         refused = None
         if not _reads_itself(watch, extraction):
             refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=watch.seen)
@@ -164,7 +164,7 @@ class Assessor:
         body = (fetched.body, fetched.content_type, fetched.url)
         documents = self.reading.documents_of(record.watch)
         artifact = await documents.keep_again(seen.digest, body, seen.content_class)
-        return record._replace(artifact=artifact)
+        return replace(record, artifact=artifact)
 
     async def _same(self, record: LookRecord, seen: Seen) -> LookRecord:
         """The same bytes as before: the state goes on, seen again now."""
@@ -259,11 +259,11 @@ class Assessor:
         if url is not None:
             findings, runtime = record.findings or FoundUrls(), self.book.runtime(watch.source)
             canonical = await self.finder.variant(watch, url, runtime, findings, record.now)
-            record = record._replace(findings=findings, canonical=canonical)
+            record = replace(record, findings=findings, canonical=canonical)
         if watch.risk is Risk.CRITICAL:
             named = record.findings.linked if record.findings else []
             links = (*named, *map(watch_id, read.extraction.targets))
-            record = record._replace(raised=self.heirs.raised(watch, links, record.now))
+            record = replace(record, raised=self.heirs.raised(watch, links, record.now))
         return record
 
     async def _found(self, record: LookRecord, read: ReadBody) -> FoundUrls:
@@ -285,15 +285,15 @@ class Assessor:
         if findings.problem:
             # What cannot be read is no state of the page: a difference in it would ask for second looks for ever.
             judged = record.judged if record.judged is not None and record.judged.changed is False else None
-            record = record._replace(outcome=Outcome.PARSE_FAILED, detail=findings.problem, judged=judged)
+            record = replace(record, outcome=Outcome.PARSE_FAILED, detail=findings.problem, judged=judged)
         elif guessed := next((note.note for note in findings.notes if note.code == SELECTOR_UNMATCHED), ""):
-            record = record._replace(detail=f"{SELECTOR_UNMATCHED}: {guessed}")
+            record = replace(record, detail=f"{SELECTOR_UNMATCHED}: {guessed}")
         risk, classify = record.watch.risk, self.finder.classify
         admitted = [
             admit_decision(found.url, risk, inherit_risk(classify(found.url), risk))
             for found in findings.found[:ADMITS]
         ]
-        return record._replace(decisions=(*record.decisions, *admitted)) if admitted else record
+        return replace(record, decisions=(*record.decisions, *admitted)) if admitted else record
 
     def _settled(self, record: LookRecord) -> Settlement:
         watch, runtime = record.watch, self.book.runtime(record.watch.source)

@@ -136,6 +136,7 @@ class Finder:
         self._sitemaps = sitemaps
         self.classify = classify
         self._known: set[WatchId] = set()
+        self._absent: set[WatchId] = set()  # refused, and in no store when they were: not asked about again
         self._refused: dict[SourceId, set[WatchId]] = {}
         self._links: dict[SourceId, LinkReader] = {}
         self._depths: dict[SourceId, CrawlDepths] = {}
@@ -267,8 +268,7 @@ class Finder:
             seen = {i: one for i, one in seen.items() if not host_of(one.url).endswith(ONION)}
         if self._refuses is not None:
             seen = {i: one for i, one in seen.items() if not self._refuses(one.url)}
-        existing = self._ask_store(list(seen))
-        self._remember(existing)
+        existing = self._existing([i for i in seen if i not in self._absent])
         rules = runtime.crawl_rules if parent.lister is ListerKind.CRAWL else runtime.rules
         for i, sighting in seen.items():
             if i in existing:
@@ -283,6 +283,7 @@ class Finder:
             left = None if self._most is None else self._most - self.taken - len(findings.found) + before
             verdict = admit(rules, runtime.tally, candidate, now=now, left_in_run=left)
             if isinstance(verdict, Reason):
+                self._absent.add(i)
                 refusal = Refused(
                     url=clipped(sighting.url), id=i, source=runtime.source.id, reason=verdict, at=now
                 )
@@ -290,6 +291,8 @@ class Finder:
                 if verdict.code == "max_depth":
                     self._depths_of(runtime).too_deep(parent.id, i, sighting.url)
                 continue
+            if i in self._absent and self._existing([i]):
+                continue  # somebody else took it meanwhile
             runtime.tally.take(verdict)
             runtime.is_dirty = True
             watch = self._watch(i, sighting, parent, runtime, now)
@@ -351,10 +354,18 @@ class Finder:
         self._refused.pop(source, None)
         self._links.pop(source, None)
         self._depths.pop(source, None)
+        self._absent.clear()
+
+    def _existing(self, ids: list[WatchId]) -> set[WatchId]:
+        """Those of them that are watched already."""
+        existing = self._ask_store(ids) if ids else set()
+        self._remember(existing)
+        return existing
 
     def _remember(self, ids: set[WatchId]) -> None:
-        if len(self._known) > KNOWN:
-            self._known.clear()
+        for some in (self._known, self._absent):
+            if len(some) > KNOWN:
+                some.clear()
         self._known |= ids
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from vedette.contracts.change import Noise
+from vedette.contracts.copies import quick, replace
 from vedette.contracts.documents import Artifact
 from vedette.contracts.fetch import Extraction, Fetched, Screenshot
 from vedette.contracts.oddness import PageFigures
@@ -48,7 +50,9 @@ KEPT = frozenset(
 CONTENT = frozenset({Outcome.OK, Outcome.PARSE_FAILED, Outcome.TOOL_MISSING, Outcome.FILTER_UNMATCHED})
 
 
-class LookRecord(NamedTuple):
+@quick
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookRecord:
     """What is known of one look so far."""
 
     job: Job
@@ -104,7 +108,7 @@ class LookRecord(NamedTuple):
     ) -> LookRecord:
         """With what was decided, and what is known by that."""
         told = Decision(action=action, reasons=reasons, output=output)
-        return self._replace(decisions=(*self.decisions, told), **now_known)
+        return replace(self, decisions=(*self.decisions, told), **now_known)
 
     def judged_as(self, judged: Judged | None, **now_known: Any) -> LookRecord:
         """None: not even a worker could tell, so it stays unknown whether the page changed."""
