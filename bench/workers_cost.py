@@ -1,7 +1,7 @@
 """What several workers cost: CPU per look beside one embedded process, round trips per look, two workers beside one.
 
     .venv/bin/python bench/workers_cost.py                    # CPU and round trips: four workers, one process
-    .venv/bin/python bench/workers_cost.py --scaling          # two and four workers beside one, as fast as they can
+    .venv/bin/python bench/workers_cost.py --scaling          # two workers beside one, as fast as they can
 
 --scaling gives every worker the same small part of a core, by a control group (root on Linux).  So the workers are the
 limit, not the web, the server or whatever else runs on the machine; "of its part" says how much of it they had, and a
@@ -77,10 +77,8 @@ def main() -> int:
     plan = Plan(given.hosts, given.pages, given.seconds, given.every)
     print(f"load at the start: {os.getloadavg()}; looks due in a second: {plan.rate:.0f}", flush=True)
     if given.scaling:
-        found = {count: _shared(plan, count, part=given.part) for count in (1, 2, 4)}
-        told: dict[str, Any] = {f"{count} of 1": _times(found[count], found[1]) for count in (2, 4)} | {
-            f"workers: {count}": one for count, one in found.items()
-        }
+        one, two = (_shared(plan, count, part=given.part) for count in (1, 2))
+        told: dict[str, Any] = {"one": one, "two": two, "two of one": round(two["rate"] / one["rate"], 2)}
     elif given.trips:
         told = _shared(plan, given.workers, counted=True, words=given.words)
     else:
@@ -103,10 +101,6 @@ def _embedded(plan: Plan) -> dict[str, Any]:
         command = _command(folder, config)
         with _running([[*command, "run", "--json"]], {}) as pids:
             return _measured(plan, folder / "data" / "vedette.db", pids, lambda: 0.0)
-
-
-def _times(many: dict[str, Any], one: dict[str, Any]) -> float:
-    return round(float(many["rate"]) / float(one["rate"]), 2)
 
 
 def _shared(

@@ -119,7 +119,8 @@ def test_the_gauge_finds_files_without_a_subject(copy, names, text, words):
 
 # Who may catch everything.  A fault of ours ends at the edge of a loop, which parks one job with its stack; beside
 # that, bytes of others may make a reader raise anything, and a hand-over may hand on whatever it was.
-PARKS = {  # the edges of the loops: one job is parked, the others go on
+PARKS = {  # the edges of the loops: one job is parked, or one provider left alone, the others go on
+    "app/panel_worker.py _visit",
     "engine/crawl/assess.py serve",
     "engine/panel/loop.py _ask",
     "engine/stages/queue_worker.py _turn",

@@ -15,10 +15,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from vedette.app.archive_series import worker_name
 from vedette.app.crawl_worker import crawl, server_clock, server_of
+from vedette.app.panel_worker import PanelDuty
 from vedette.app.process import run_loop, signals, this_process
 from vedette.app.run import RunHooks
 from vedette.app.scheduler_duty import SchedulerDuty
@@ -39,9 +40,6 @@ from vedette.store.connection import comes_back, connect, told
 from vedette.store.migrate import newer_store
 from vedette.store.worker_rows import say
 from vedette.telemetry.server_clock import ServerClock
-
-if TYPE_CHECKING:
-    from vedette.app.panel_worker import PanelDuty
 
 BEAT_S = 5.0
 AGAIN_S = 1.0
@@ -233,8 +231,6 @@ class Worker:
             await serving
 
     async def _ask_models(self) -> None:
-        from vedette.app.panel_worker import PanelDuty  # with SQLAlchemy: others start sooner without it
-
         self._panel = PanelDuty(
             self.loaded, self.path, self.clock, self.hear, worker=_name(), lease=self.panel_lease
         )
