@@ -80,6 +80,11 @@
     else if (event.key === "k") step(-1);
     else if (event.key === "/" && search) { event.preventDefault(); search.focus(); }
   });
+  // A filter that is not set is not in the address.
+  document.addEventListener("htmx:configRequest", (event) => {
+    const given = event.detail.parameters;
+    for (const name of event.detail.verb === "get" ? Object.keys(given) : []) if (given[name] === "") delete given[name];
+  });
   // Sliders say what they stand at; one box chooses all rows.
   document.addEventListener("input", (event) => {
     const shown = event.target.dataset?.shows && document.getElementById(event.target.dataset.shows);
@@ -96,7 +101,13 @@
     link.addEventListener("click", (event) => { event.preventDefault(); link.nextElementSibling.hidden = false; });
   }
 
-  document.querySelector(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  // The page that is open stands in the middle of a bar that is longer than the screen.  `scrollIntoView` would make the
+  // first Tab begin there instead of at the link to the content.
+  const open = document.querySelector(".bar [aria-current]"), bar = open?.closest("nav");
+  if (bar) {
+    const own = open.getBoundingClientRect(), all = bar.getBoundingClientRect();
+    bar.scrollLeft += own.left + own.width / 2 - all.left - all.width / 2;
+  }
   follow();
   $$("[data-plot]").forEach(draw);
 })();
