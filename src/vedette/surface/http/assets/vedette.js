@@ -56,7 +56,9 @@
     const two = (number) => String(number).padStart(2, "0");
     const clock = (at) => { const d = new Date(at * 1000); return days ? two(d.getUTCDate()) + "." + two(d.getUTCMonth() + 1) + "." : two(d.getUTCHours()) + ":" + two(d.getUTCMinutes()); };
     const axes = [{ ...axis, values: (plot, ticks) => ticks.map(clock) }, ...told.series.map((one, n) => ({ ...axis, stroke: told.series.length > 1 ? strokes[n] : axis.stroke, scale: "y" + n, side: n ? 1 : 3, size: 48, grid: { ...axis.grid, show: !n } }))];
-    const plot = new uPlot({ width: figure.clientWidth, height: 180, series, axes, cursor: { y: false } }, [told.x, ...told.series.map((one) => one.y)], box);
+    // Counts stand on nought, so that twice as high is twice as many.
+    const scales = Object.fromEntries(told.series.map((one, n) => ["y" + n, told.counts ? { range: (plot, least, most) => [0, Math.max(1, most * 1.08)] } : {}]));
+    const plot = new uPlot({ width: figure.clientWidth, height: 180, series, axes, scales, cursor: { y: false } }, [told.x, ...told.series.map((one) => one.y)], box);
     addEventListener("resize", () => plot.setSize({ width: figure.clientWidth, height: 180 }));
   }
 
