@@ -131,6 +131,44 @@ async def test_a_reader_filters_opens_a_change_turns_its_diff_and_orders_a_look(
     assert "look" in {action for action, _ in stock.orders()}
 
 
+async def test_the_first_tab_leads_to_the_content_and_filters_stay_short_in_the_address(tmp_path: Path):
+    stocked(tmp_path)
+    async with visited(an_installation(tmp_path), viewport=PHONE) as (client, page, errors):
+        for path in ("/", "/watches", "/settings"):
+            await page.goto(client.address + path)
+            await page.keyboard.press("Tab")
+            assert await page.evaluate("document.activeElement.textContent") == "To the content", path
+            place = "document.querySelector('.bar [aria-current]').getBoundingClientRect()"
+            assert await page.evaluate(f"{place}.left >= 0 && {place}.right <= innerWidth"), path
+        await page.goto(client.address + "/watches")
+        await page.select_option("#risk", "LOW")
+        await page.wait_for_url("**/watches?risk=LOW")
+        assert errors == []
+
+
+async def test_what_was_chosen_in_a_list_stays_chosen_while_an_order_for_it_is_put_together(tmp_path: Path):
+    stock = stocked(tmp_path)
+    async with visited(an_installation(tmp_path)) as (client, page, errors):
+        await page.goto(client.address + "/watches")
+        await page.locator("[data-pick]").first.check()
+        assert not await page.locator("#for").is_visible(), "only what the order needs is asked for"
+        await page.select_option("#order", "mute")
+        await page.wait_for_timeout(700)  # a list that is asked for again is there by then
+        assert await page.locator("[data-pick]").first.is_checked()
+        assert await page.locator("#for").is_visible()
+        assert not await page.locator("#group").is_visible()
+        await page.select_option("#risk", "LOW")
+        await page.wait_for_url("**risk=LOW**")
+        await page.select_option("#risk", "")
+        await page.wait_for_selector("[data-pick]")
+        await page.locator("[data-all]").check()
+        await page.select_option("#order", "look")
+        await page.click("button:has-text('Apply')")
+        await page.wait_for_selector("text=Back to the watches")
+        assert errors == []
+    assert "look" in {action for action, _ in stock.orders()}
+
+
 async def test_without_javascript_everything_is_there(tmp_path: Path):
     stocked(tmp_path)
     async with visited(an_installation(tmp_path), java_script_enabled=False) as (client, page, _):

@@ -27,7 +27,7 @@ from vedette.contracts.events import Event, NoticeTold, Serving, Visited
 from vedette.contracts.words import ChangeId, NodeRole, Outcome, Reason, Risk, VisitId
 from vedette.core.health.alarm import route
 from vedette.notify import templates
-from vedette.report.changes import BECAUSE, because, change_lines
+from vedette.report.changes import BECAUSE, because, change_lines, reason_words
 from vedette.report.notices import ROLE_WORDS, change_notice
 from vedette.report.plain import as_text
 from vedette.store.outbox import SqliteOutbox
@@ -241,3 +241,8 @@ KNOWN = {
     "repeated",
     "many",
 }
+
+
+@pytest.mark.parametrize(("points", "words"), [(1.0, "confirmed by 1 look"), (4.0, "confirmed by 4 looks")])
+def test_looks_that_confirmed_a_change_are_counted_in_english(points: float, words: str):
+    assert reason_words(Reason("seen_again", points)) == words

@@ -10,7 +10,7 @@ from vedette.contracts.change import Change, DiffOp
 from vedette.contracts.words import Reason, Risk
 from vedette.core.urls.canonical import shown
 from vedette.report.diffs import diff_json, excerpt
-from vedette.report.plain import Line, Span, line, moment, plain, quoted
+from vedette.report.plain import Line, Span, count, line, moment, plain, quoted
 from vedette.report.table import MORE, cut, joints
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def summary_line(change: Change, *, url: str, risk: Risk) -> Line:
 
 BECAUSE = {
     "seen_twice": "confirmed by a second look",
-    "seen_again": "confirmed by {points} looks",
+    "seen_again": "confirmed by {looks}",
     "is_trusted": "told at once: differences of this page were always real so far",
     "lasts": "it has stayed for longer than this page varies by itself",
     "gone_twice": "confirmed by a second look",
@@ -61,13 +61,16 @@ def reason_words(reason: Reason) -> str:
     """One reason of a change in words; empty: it has none of its own."""
     if reason.code in SHARES:
         return _share_words(reason.points)
-    return BECAUSE.get(reason.code, "").format(points=f"{reason.points:g}")
+    return _said(reason)
 
 
 def because(change: Change) -> str:
     """Why it is taken for true, in words.  Reasons without words of their own are left to `explain`."""
-    said = (BECAUSE.get(one.code, "").format(points=f"{one.points:g}") for one in change.comparison.reasons)
-    return "; ".join(words for words in said if words)
+    return "; ".join(words for one in change.comparison.reasons if (words := _said(one)))
+
+
+def _said(reason: Reason) -> str:
+    return BECAUSE.get(reason.code, "").format(looks=count(int(reason.points), "look"))
 
 
 def _how_much(change: Change) -> str:

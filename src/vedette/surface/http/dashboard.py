@@ -72,6 +72,7 @@ async def get_overview(request: Request, web: WebDep) -> Response:
     parked = await web.ask(list_parked, 5)
     plot = {
         "x": [int(one.at.timestamp()) for one in found.slices],
+        "counts": True,
         "series": [
             {"label": "looks", "y": [one.looks for one in found.slices]},
             {"label": "changes", "y": [one.changes for one in found.slices]},

@@ -56,7 +56,9 @@
     const two = (number) => String(number).padStart(2, "0");
     const clock = (at) => { const d = new Date(at * 1000); return days ? two(d.getUTCDate()) + "." + two(d.getUTCMonth() + 1) + "." : two(d.getUTCHours()) + ":" + two(d.getUTCMinutes()); };
     const axes = [{ ...axis, values: (plot, ticks) => ticks.map(clock) }, ...told.series.map((one, n) => ({ ...axis, stroke: told.series.length > 1 ? strokes[n] : axis.stroke, scale: "y" + n, side: n ? 1 : 3, size: 48, grid: { ...axis.grid, show: !n } }))];
-    const plot = new uPlot({ width: figure.clientWidth, height: 180, series, axes, cursor: { y: false } }, [told.x, ...told.series.map((one) => one.y)], box);
+    // Counts stand on nought, so that twice as high is twice as many.
+    const scales = Object.fromEntries(told.series.map((one, n) => ["y" + n, told.counts ? { range: (plot, least, most) => [0, Math.max(1, most * 1.08)] } : {}]));
+    const plot = new uPlot({ width: figure.clientWidth, height: 180, series, axes, scales, cursor: { y: false } }, [told.x, ...told.series.map((one) => one.y)], box);
     addEventListener("resize", () => plot.setSize({ width: figure.clientWidth, height: 180 }));
   }
 
@@ -80,6 +82,11 @@
     else if (event.key === "k") step(-1);
     else if (event.key === "/" && search) { event.preventDefault(); search.focus(); }
   });
+  // A filter that is not set is not in the address.
+  document.addEventListener("htmx:configRequest", (event) => {
+    const given = event.detail.parameters;
+    for (const name of event.detail.verb === "get" ? Object.keys(given) : []) if (given[name] === "") delete given[name];
+  });
   // Sliders say what they stand at; one box chooses all rows.
   document.addEventListener("input", (event) => {
     const shown = event.target.dataset?.shows && document.getElementById(event.target.dataset.shows);
@@ -96,7 +103,13 @@
     link.addEventListener("click", (event) => { event.preventDefault(); link.nextElementSibling.hidden = false; });
   }
 
-  document.querySelector(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  // The page that is open stands in the middle of a bar that is longer than the screen.  `scrollIntoView` would make the
+  // first Tab begin there instead of at the link to the content.
+  const open = document.querySelector(".bar [aria-current]"), bar = open?.closest("nav");
+  if (bar) {
+    const own = open.getBoundingClientRect(), all = bar.getBoundingClientRect();
+    bar.scrollLeft += own.left + own.width / 2 - all.left - all.width / 2;
+  }
   follow();
   $$("[data-plot]").forEach(draw);
 })();
