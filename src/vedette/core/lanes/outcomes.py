@@ -136,7 +136,7 @@ SEEN = frozenset({Outcome.OK, Outcome.NOT_MODIFIED})  # the look showed the page
 
 
 def rests(outcome: Outcome, before: Outcome | None) -> bool:
-    """Is a page looked at only at its long interval, after a look that ended so and the one before it?
+    """True: after a look that ended so, and the one before it, a page waits its long interval.
 
     One bad answer is no reason where the look before it showed the page: a firewall, a metered wall and a site that is
     being moved say 403, "log in" and "not found" for minutes, and the page is still the one that is promised in hours.
