@@ -25,7 +25,7 @@ from vedette.core.urls.admission import (
 )
 from vedette.core.urls.canonical import canonical
 from vedette.core.urls.trap_counters import SourceTally
-from vedette.core.urls.url_shape import is_document, shape_of
+from vedette.core.urls.url_shape import EXCLUDED, filters_of, is_document, shape_of
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 CRAWL = rules_of(ListerKind.CRAWL, ListerOptions(max_urls=100_000))
@@ -400,3 +400,10 @@ def test_the_tally_stays_small_however_many_shapes_a_site_invents():
 def test_a_tally_from_damaged_json_starts_empty_rather_than_fails():
     damaged = {"admitted": "x", "counts": [1], "queries": {"p": 3}, "texts": {"s": "no"}}
     assert SourceTally.from_json(damaged).admitted == 0
+
+
+def test_a_listing_is_excluded_by_its_words_however_they_are_written():
+    filters = filters_of(ListerOptions(include=("/novo/",), exclude=("/članci/", "%C5%A1")))
+    for url in ("https://h.hr/%C4%8Dlanci/2", "https://h.hr/članci/2", "https://h.hr/%C5%A1port"):
+        assert filters.refuse_listing(url) == EXCLUDED, url
+    assert filters.refuse_listing("https://h.hr/staro/%C4%8D") is None, "include chooses pages"

@@ -156,6 +156,14 @@ def test_two_edits_in_one_place_within_seconds_are_two_changes():
     assert step.then.summary == "1 line changed: '24 %' -> '23 %'"
 
 
+def test_a_line_that_is_added_after_another_one_is_a_change_of_its_own():
+    step, _ = lived(past(LAW), page(LAW, "PDV 24 %"), *[page(LAW, "PDV 24 %", "Porez 9 %")] * 9)
+    assert isinstance(step, Confirm)
+    assert step.comparison.summary == "1 line added: 'PDV 24 %'"
+    assert step.then is not None
+    assert step.then.summary == "1 line added: 'Porez 9 %'"
+
+
 def _shown(told: Comparison | None) -> str:
     ops = told.diff if told else ()
     return " ".join(text for op in ops if op.op != "equal" for text in (*op.before, *op.after))

@@ -250,3 +250,26 @@ def test_only_a_look_that_needs_chance_draws_it():
     assert not needs_jitter(Outcome.OK, POLICIES["learned"])
     assert needs_jitter(Outcome.TIMEOUT, POLICIES["learned"])
     assert needs_jitter(Outcome.OK, POLICIES["seed-ewma"])
+
+
+@pytest.mark.parametrize(
+    ("said", "listed", "modified"),
+    [
+        ("Tue, 17 Nov 2026 11:00:00 GMT", None, NOON - HOUR),
+        ("Tue, 17 Nov 2026 11:00:00 GMT", NOON - 5 * HOUR, NOON - HOUR),
+        ("Tue, 17 Nov 2026 13:00:00 GMT", None, None),  # yet to come
+        ("yesterday", NOON - 5 * HOUR, NOON - 5 * HOUR),
+        (None, NOON - 5 * HOUR, NOON - 5 * HOUR),
+        (None, NOON + HOUR, None),
+        (None, None, None),
+    ],
+)
+def test_a_change_is_dated_by_its_page_else_by_a_listing_and_never_ahead_of_the_look(said, listed, modified):
+    def dated(*, changed: bool) -> datetime | None:
+        look = a_look(judged=judged(changed), last_modified=said)
+        lesson = settle(a_watch(modified_at=listed), look, POLICIES["learned"]).lesson
+        assert lesson is not None
+        return lesson.modified_at
+
+    assert dated(changed=True) == modified
+    assert dated(changed=False) is None, "what did not change has no date to learn from"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.words import Outcome
-from vedette.core.lanes.outcomes import MEANING, outcome_of_status
+from vedette.core.lanes.outcomes import MEANING, SEEN, outcome_of_status, rests
 
 
 def test_every_outcome_has_a_meaning_and_words() -> None:
@@ -75,3 +75,22 @@ def test_a_503_that_names_a_time_is_throttling() -> None:
 @given(st.integers())
 def test_any_number_is_some_outcome(status: int) -> None:
     assert outcome_of_status(status) in MEANING
+
+
+def test_one_bad_answer_to_a_page_that_was_just_seen_is_no_reason_for_a_long_rest() -> None:
+    answers = (
+        Outcome.CLIENT_ERROR,
+        Outcome.LOGIN_WALL,
+        Outcome.SOFT_404,
+        Outcome.GONE,
+        Outcome.REDIRECT_ERROR,
+    )
+    for outcome in answers:
+        assert [rests(outcome, before) for before in SEEN] == [False] * len(SEEN)
+        assert rests(outcome, outcome)
+        assert rests(outcome, None), "it was never seen"
+        assert rests(outcome, Outcome.TIMEOUT)
+    for outcome in (Outcome.ROBOTS_REFUSED, Outcome.ADDRESS_REFUSED, Outcome.SCREENED, Outcome.NO_BROWSER):
+        assert rests(outcome, Outcome.OK), "we refused: the next look would end alike"
+    for outcome in Outcome:
+        assert not (rests(outcome, None) and MEANING[outcome].keeps_schedule)

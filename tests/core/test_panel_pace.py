@@ -12,6 +12,7 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel_run import Allowance
 from vedette.contracts.words import Outcome
 from vedette.core.panel.pace import (
+    EXPECTED_LATENCY,
     SLOWEST,
     UNKNOWN_RATE,
     Heard,
@@ -41,6 +42,13 @@ def after(pace, news, count, *, every=SECOND, since=NOW, params=KEY):
 def test_it_begins_just_below_the_configured_limit():
     assert begin(KEY).per_minute == pytest.approx(99.5)
     assert begin(PaceParams()).per_minute == UNKNOWN_RATE
+
+
+@pytest.mark.parametrize("per_minute", [600, 6_000])
+def test_its_width_is_what_the_rate_needs_while_answers_take_their_time(per_minute: int):
+    pace = begin(PaceParams(per_minute=per_minute, at_once=10_000))
+    under_way = pace.per_minute / 60 * EXPECTED_LATENCY
+    assert under_way < pace.at_once <= under_way + 2
 
 
 def test_a_429_halves_rate_and_width_once_per_round():

@@ -130,6 +130,7 @@ def test_looks_go_where_change_is() -> None:
     assert busy.rate > 10 * calm.rate
     assert busy.rate_low is not None
     assert busy.rate_low < busy.rate < busy.rate_high  # type: ignore[operator]
+    assert 0 <= calm.rate_low < calm.rate < calm.rate_high  # type: ignore[operator]
     assert busy.interval < calm.interval
 
 

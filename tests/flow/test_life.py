@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import fastwarc
+import pytest
 import warcio
 from scripted import life, page
 
@@ -173,6 +174,43 @@ async def test_another_spelling_with_the_same_text_becomes_one_target(tmp_path):
     await watched.run(seconds=24 * 3600)
     rows = watched.rows("SELECT url, merged_into IS NOT NULL, due_at IS NULL FROM watches ORDER BY url")
     assert rows == [(URL, 0, 0), (f"{URL}?view=print", 1, 1)]
+
+
+BAD_ANSWERS = {
+    "client_error": (403, "who are you?"),
+    "login_wall": (401, "log in"),
+    "redirect_error": (302, "", {"location": URL}),
+    "soft_404": (200, page("Page not found", title="404 Not Found")),
+}
+
+
+@pytest.mark.parametrize("policy", ["learned", "seed-ewma"])
+@pytest.mark.parametrize("outcome", BAD_ANSWERS)
+async def test_one_bad_answer_does_not_put_a_critical_page_off_for_a_day(tmp_path, outcome: str, policy: str):
+    given: list[float] = []
+
+    def site(url, hours):
+        if url.endswith("robots.txt"):
+            return (404, "")
+        if hours >= 3 and not given:
+            given.append(hours)
+            return BAD_ANSWERS[outcome]
+        return (200, B if given and hours >= given[0] + 1 else A)
+
+    source = {"url": URL, "lister": "page", "risk": "CRITICAL"}
+    watched = life(tmp_path, site, source, schedule={"policy": policy})
+    await watched.run(seconds=12 * 3600)
+    began = watched.rows("SELECT MIN(at) FROM visits")[0][0]
+    assert outcome in watched.outcomes()
+    ((seen_at,),) = watched.rows("SELECT observed_at FROM changes WHERE state = 'reported'")
+    assert (seen_at - began) / 3_600_000 < given[0] + 1 + 4
+
+
+async def test_a_page_that_stays_refused_is_left_alone(tmp_path):
+    site = only(lambda url, h: (200, A) if h < 3 else (403, "who are you?"))
+    watched = life(tmp_path, site, {"url": URL, "lister": "page", "risk": "CRITICAL"})
+    await watched.run(seconds=60 * 3600)
+    assert watched.outcomes()["client_error"] <= 4
 
 
 async def test_a_robots_txt_that_fails_for_minutes_holds_no_page_up_for_a_day(tmp_path):

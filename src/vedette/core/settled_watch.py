@@ -28,7 +28,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.evidence.ledger import retry_decision, schedule_decision
-from vedette.core.lanes.outcomes import MEANING, SEEN, Failure, Retry, RetryParams, next_attempt
+from vedette.core.lanes.outcomes import MEANING, SEEN, Failure, Retry, RetryParams, next_attempt, rests
 from vedette.core.schedule.asked import asked_of
 from vedette.core.schedule.due import (
     LEARNED,
@@ -206,6 +206,10 @@ class _Case:
         return None if self.look.judged is None else self.look.judged.look_again_at
 
     @property
+    def is_resting(self) -> bool:
+        return rests(self.look.outcome, self.watch.last_outcome)
+
+    @property
     def is_active(self) -> bool:
         return self.look.source is None or self.look.source.source.is_active
 
@@ -216,7 +220,13 @@ class _Case:
         if of is None:
             return Asked()
         is_own, is_listing = self.watch.id == of.own, self.lister is not None
-        return asked_of(of.source, is_own=is_own, is_listing=is_listing, outcome=self.look.outcome)
+        return asked_of(
+            of.source,
+            is_own=is_own,
+            is_listing=is_listing,
+            outcome=self.look.outcome,
+            before=self.watch.last_outcome,
+        )
 
     @property
     def not_before(self) -> datetime | None:
@@ -330,9 +340,7 @@ def _scheduled(case: _Case) -> _NextLook:
 def _by_policy(case: _Case, second: tuple[Decision, ...]) -> _NextLook:
     """The due time by a policy that decides look by look."""
     look, rules = case.look, case.rules
-    facts = _facts(
-        case, changed=what_changed(case.watch, look), is_parked=not MEANING[look.outcome].keeps_schedule
-    )
+    facts = _facts(case, changed=what_changed(case.watch, look), is_parked=case.is_resting)
     terms = ScheduleTerms(
         second_look_at=case.again_at,
         not_before=case.not_before,
@@ -373,7 +381,7 @@ def _lesson(case: _Case) -> Lesson:
         modified_at=_modified_at(case) if changed else None,  # what did not change has no date to learn from
         host_ok=meaning.lane_verdict,
         has_due=case.again_at is not None,
-        is_parked=not meaning.keeps_schedule,
+        is_parked=case.is_resting,
         asked=case.asked,
         not_before=case.not_before,
         audit_share=case.rules.audit_share,

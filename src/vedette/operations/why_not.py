@@ -53,7 +53,7 @@ def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFa
     watch, refusal = queries.watch(number), queries.refusal(number)
     merged = queries.watch(watch.merged_into) if watch and watch.merged_into else None
     source = queries.source(watch.source) if watch else None
-    visits = queries.visits(number, most=1)
+    visits = queries.visits(number, most=2)
     lease = queries.lease(number)
     policy, decided_by = _decided(queries, number)
     return WhyNotFacts(
@@ -71,6 +71,7 @@ def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFa
         leased_until=lease.until_at if lease else None,
         lane=queries.lane(watch.lane) if watch else None,
         last_detail=visits[0].detail if visits else "",
+        outcome_before=visits[1].outcome if len(visits) > 1 else None,
         policy=policy,
         decided_by=decided_by,
         is_open=queries.is_open(number),

@@ -15,7 +15,7 @@ from vedette.contracts.watch import Parked, Refused, SourceState, Watch
 from vedette.contracts.words import Outcome
 from vedette.core.health.remedies import advice
 from vedette.core.lanes.lane import OPEN, condition
-from vedette.core.lanes.outcomes import MEANING, SEEN
+from vedette.core.lanes.outcomes import MEANING, SEEN, rests
 from vedette.core.urls.canonical import TOO_LONG, too_long
 from vedette.core.urls.classify import Classification
 from vedette.report.lanes import AskedInterval, interval_words, late_start
@@ -40,6 +40,7 @@ class WhyNotFacts:
     leased_until: datetime | None = None
     lane: LaneState | None = None
     last_detail: str = ""  # of the last look
+    outcome_before: Outcome | None = None  # of the look before it
     policy: str = ""  # that decided the interval
     decided_by: str = ""  # the code of the last reason of that decision
     is_open: bool = False  # it waits to be chosen by a hunt
@@ -193,11 +194,11 @@ def _failed(facts: WhyNotFacts) -> WhyNotAnswer | None:
         return None
     meaning = MEANING[outcome]
     detail = f" ({facts.last_detail})" if facts.last_detail else ""
-    rests = "" if meaning.keeps_schedule else ", at the long interval"
+    pace = ", at the long interval" if _is_resting(facts) else ""
     return WhyNotAnswer(
         outcome.value,
         f"The last look, {when(watch.last_visit_at, facts.now)}, did not see it: {outcome.value}, "
-        f"{meaning.words}{detail}.{_again(facts, rests)}",
+        f"{meaning.words}{detail}.{_again(facts, pace)}",
         _advice(facts, outcome),
     )
 
@@ -205,12 +206,12 @@ def _failed(facts: WhyNotFacts) -> WhyNotAnswer | None:
 OWN_WORDS = (Outcome.ROBOTS_REFUSED, Outcome.NO_BROWSER)  # have a row of their own
 
 
-def _again(facts: WhyNotFacts, rests: str = "") -> str:
+def _again(facts: WhyNotFacts, pace: str = "") -> str:
     """When it is tried again, if that is not now."""
     due_at = None if facts.watch is None else facts.watch.due_at
     if due_at is None or due_at <= facts.now:
         return ""
-    return f" It is tried again {when(due_at, facts.now)}{rests}."
+    return f" It is tried again {when(due_at, facts.now)}{pace}."
 
 
 def _advice(facts: WhyNotFacts, outcome: Outcome) -> str:
@@ -304,7 +305,7 @@ def _by(facts: WhyNotFacts) -> str:
         return ""
     if _is_as_asked(facts, watch):
         return f", {interval_words(facts.interval)}" if facts.interval else ", as asked"
-    if facts.parked is not None or (watch.last_outcome and not MEANING[watch.last_outcome].keeps_schedule):
+    if facts.parked is not None or _is_resting(facts):
         return INTERVAL_STEPS["parked"]
     words = INTERVAL_STEPS.get(facts.decided_by) or INTERVAL_BY.get(facts.policy, "")
     return words.format(velocity=watch.velocity, risk=watch.risk.name)
@@ -318,7 +319,12 @@ def _is_as_asked(facts: WhyNotFacts, watch: Watch) -> bool:
         return True
     meaning = MEANING[watch.last_outcome or Outcome.OK]
     asked = None if facts.interval is None else facts.interval.asked
-    return asked is not None and asked.every is not None and (meaning.keeps_schedule or meaning.retry)
+    return asked is not None and asked.every is not None and (meaning.retry or not _is_resting(facts))
+
+
+def _is_resting(facts: WhyNotFacts) -> bool:
+    outcome = None if facts.watch is None else facts.watch.last_outcome
+    return outcome is not None and rests(outcome, facts.outcome_before)
 
 
 def _held_back(facts: WhyNotFacts) -> WhyNotAnswer | None:

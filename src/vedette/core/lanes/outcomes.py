@@ -135,6 +135,17 @@ OWN_LACK: Mapping[int, str] = MappingProxyType(
 SEEN = frozenset({Outcome.OK, Outcome.NOT_MODIFIED})  # the look showed the page, or that it is as before
 
 
+def rests(outcome: Outcome, before: Outcome | None) -> bool:
+    """True: after a look that ended so, and the one before it, a page waits its long interval.
+
+    One bad answer is no reason where the look before it showed the page: a firewall, a metered wall and a site that is
+    being moved say 403, "log in" and "not found" for minutes, and the page is still the one that is promised in hours.
+    """
+    meaning = MEANING[outcome]
+    is_first_bad_answer = meaning.answered and not meaning.is_refusal and before in SEEN
+    return not (meaning.keeps_schedule or is_first_bad_answer)
+
+
 def outcome_of_status(status: int, has_retry_after: bool = False) -> Outcome:
     """The outcome of a bare HTTP status, before the body is looked at.
 

@@ -18,7 +18,7 @@ from vedette.contracts.schedule import Asked
 from vedette.contracts.source import Source
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.lane import starts_per_day
-from vedette.core.lanes.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING, rests
 
 SHORTEST = timedelta(minutes=1)  # a `scrape_frequency` of 0 (EVERY_RUN) must not become a busy loop
 SHORTEST_HOURS = SHORTEST / timedelta(hours=1)
@@ -36,13 +36,14 @@ class AskedStep:
     note: str
 
 
-def asked_of(source: Source, *, is_own: bool, is_listing: bool, outcome: Outcome) -> Asked:
-    """What holds for a watch of this source after a look that ended so.
+def asked_of(
+    source: Source, *, is_own: bool, is_listing: bool, outcome: Outcome, before: Outcome | None = None
+) -> Asked:
+    """What holds for a watch of this source after a look that ended so, and the one before it.
 
     `every` is about the address that was added; `scrape_frequency` also about the listings that it led to.
     """
-    meaning = MEANING[outcome]
-    is_worth_it = meaning.keeps_schedule or meaning.retry
+    is_worth_it = MEANING[outcome].retry or not rests(outcome, before)
     return Asked(
         every=source.every if is_own and is_worth_it else None,
         ceiling=source.scrape_frequency if is_own or is_listing else None,
