@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.panel.shares import SharedMoney, allotted, ends_by, most_visits, widths
+from vedette.core.panel.shares import SharedMoney, allotted, ends_by, most_visits, others_have_room, widths
 
 DOLLARS = st.floats(0, 100)
 
@@ -37,6 +37,23 @@ def test_calls_at_once_are_divided_and_nobody_is_left_without(at_once, wants):
 )
 def test_a_worker_leaves_others_their_providers(busy, workers, most):
     assert most_visits(busy, workers) == most
+
+
+@pytest.mark.parametrize(
+    ("visits", "busy", "workers", "have"),
+    [
+        ((), 3, 1, False),  # nobody else is there
+        ((), 3, 2, True),
+        ((1,), 3, 2, True),
+        ((2,), 3, 2, False),
+        ((1, 1), 3, 3, False),
+        ((1,), 3, 3, True),
+    ],
+)
+def test_others_have_room_where_one_has_fewer_than_its_part(
+    visits: tuple[int, ...], busy: int, workers: int, have: bool
+):
+    assert others_have_room(visits, busy, workers) is have
 
 
 def test_a_batch_ends_by_the_word_that_stopped_any_of_its_shares():

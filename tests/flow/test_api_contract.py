@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
+from machine import patient
 from schemathesis.checks import CHECKS
 from stocked import stocked
 from web_kit import an_installation, serving
@@ -78,7 +79,7 @@ def test_no_call_fails_and_every_answer_is_as_described(served: Served):
         def ask(case: schemathesis.Case) -> None:
             nonlocal asked
             asked += 1
-            case.call_and_validate(headers=headers, checks=checks)
+            case.call_and_validate(headers=headers, checks=checks, timeout=patient(30))
 
         given(case=operation.as_strategy())(ask)()
     assert asked >= 60

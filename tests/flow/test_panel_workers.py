@@ -68,7 +68,7 @@ def test_workers_obey_the_kill_switch_drain_at_a_word_and_say_what_they_do(
         PanelTeam(place, postgres_store, redis.url) as team,
     ):
         place.configure(per_minute=600, prompts=PROMPTS)
-        place.domains(400)
+        place.domains(4000)  # more than can be asked while workers come and go
         code, _, err = team.verb("run", "--domains", "domains.txt", "--detach")
         assert code == 0, err
         first, second = team.start(), team.start()

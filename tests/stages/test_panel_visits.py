@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
@@ -22,7 +23,13 @@ from vedette.store.connection import connect
 from vedette.store.dialect import open_sql
 from vedette.store.panel.existing_tables import prepare_panel
 from vedette.store.panel.lane_ledger import PanelLedger
-from vedette.store.panel.panel_visits import PanelHandover, PanelVisit, PanelVisits, SharedPanelStore
+from vedette.store.panel.panel_visits import (
+    PanelHandover,
+    PanelVisit,
+    PanelVisits,
+    SharedPanelStore,
+    free_visits,
+)
 from vedette.telemetry.clock import SystemClock
 
 ONE = Prompt(prompt_type="brand", text="What is {domain}?", version="1", system="")
@@ -169,6 +176,47 @@ async def test_a_fault_of_the_program_is_told_and_the_provider_is_left_to_others
     assert [one.provider for one in shared.worker("host-2").take([NAMES[0]], 1, late=timedelta(0))] == [
         NAMES[0]
     ]
+
+
+class Visiting(PanelDuty):
+    """Asks nobody anything, until it leaves."""
+
+    def _workers(self) -> int:
+        return 2
+
+    async def _visit(self, visits: PanelVisits, one: ProviderHold) -> None:
+        while not one.is_leaving:
+            await asyncio.sleep(0.01)
+        free_visits(self.path, [one.visit])
+        self._serving.pop(one.visit.provider)
+
+
+async def test_a_worker_that_came_late_gets_its_part_of_what_another_took_for_late(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+):
+    """A batch that waited for its workers is late for whoever starts first, by a moment."""
+    monkeypatch.setattr("vedette.app.panel_worker.LATE", timedelta(seconds=0.2))
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    loaded = Loaded(config=parse({}), path=None, data=Path(), digest="", server=shared.place)
+    shared.detach()
+    await asyncio.sleep(0.3)
+    both = []
+    for name in ("host-1", "host-2"):
+        duty = Visiting(loaded, shared.place, SystemClock(), print, worker=name)
+        duty._members = dict.fromkeys(NAMES, ())
+        both.append((duty, shared.worker(name)))
+    (first, first_visits), (second, second_visits) = both
+    await first._step(first_visits)
+    async with asyncio.timeout(patient(10)):
+        while not second._serving:
+            await asyncio.sleep(0.02)
+            await second._step(second_visits)
+    assert len(first._serving) == 2, "it keeps its part"
+    await first._step(first_visits)
+    await asyncio.sleep(0.05)
+    assert len(first._serving) == 2, "and leaves no more"
+    for duty, visits in both:
+        await duty._drain(visits)
 
 
 @pytest.mark.slow

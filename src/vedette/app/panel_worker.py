@@ -31,7 +31,7 @@ from vedette.core.lanes.visit import LEASE, counts_for
 from vedette.core.panel.domains import MOST_NAME
 from vedette.core.panel.pace import Latencies
 from vedette.core.panel.plan import block_size, most_cost
-from vedette.core.panel.shares import most_visits, widths
+from vedette.core.panel.shares import most_visits, others_have_room, widths
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.engine.panel.provider_lanes import PanelParts
 from vedette.engine.settle.ids import PANEL, Ids
@@ -59,6 +59,7 @@ from vedette.telemetry.clock import SteadyClock
 TICK_S = 1.0  # visits are renewed and taken
 AGAIN_S = 5.0  # after a fault, and while others may leave a share dollars
 REST = timedelta(minutes=5)  # a provider at which our own code failed is left to others for so long
+OFFER_AGAIN = timedelta(minutes=5)  # before a provider that nobody else took is left to others once more
 LATE = timedelta(seconds=10)  # a provider that nobody took for so long is taken beyond a fair part
 ELSEWHERE = "workers ask batches that are in the store itself: leave `panel.database` out"
 NOBODY = "no worker has the role `panel`: it waits for `vedette worker --roles panel`"
@@ -112,6 +113,7 @@ class PanelDuty:
     _serving: dict[str, ProviderHold] = field(default_factory=dict)
     _widths: Mapping[str, int] = field(default_factory=dict)
     _resting: dict[str, timedelta] = field(default_factory=dict)  # until when, by our own stopwatch
+    _offered: dict[str, timedelta] = field(default_factory=dict)  # when it was last left to others
     _told: str = ""
     _panel: Panel = field(init=False)
     _members: Mapping[str, Sequence[ConfiguredProvider]] = field(init=False)
@@ -177,8 +179,9 @@ class PanelDuty:
 
     async def _take(self, visits: PanelVisits, found: VisitCounts) -> None:
         """Its part of what is to be asked, and what nobody else took for a while."""
-        fair = most_visits(len(found.busy), await asyncio.to_thread(self._workers))
-        room = self._panel.config.at_once - found.visited
+        workers = await asyncio.to_thread(self._workers)
+        fair = most_visits(len(found.busy), workers)
+        room = self._panel.config.at_once - sum(found.by_worker.values())
         mine = [one for one in self._serving.values() if not one.is_late]
         for late, most in ((timedelta(0), fair - len(mine)), (LATE, len(found.busy))):
             names = [name for name in found.busy if self._may_take(name)]
@@ -191,6 +194,21 @@ class PanelDuty:
         staying = [one for one in mine if not one.is_leaving]
         for one in staying[: max(0, len(staying) - fair)]:
             self._leave(one)
+        others = [count for worker, count in found.by_worker.items() if worker != self.worker]
+        if others_have_room(others, len(found.busy), workers):
+            self._offer()
+
+    def _offer(self) -> None:
+        """What nobody else took at first may be another's now.  If nobody wants it, it is ours again, for minutes."""
+        now = self._since()
+        for name, one in self._serving.items():
+            if (
+                one.is_late
+                and not one.is_leaving
+                and now >= self._offered.get(name, -OFFER_AGAIN) + OFFER_AGAIN
+            ):
+                self._offered[name] = now
+                self._leave(one)
 
     def _may_take(self, name: str) -> bool:
         is_rested = self._since() >= self._resting.get(name, timedelta(0))

@@ -42,6 +42,11 @@ def most_visits(busy: int, workers: int) -> int:
     return -(-busy // max(1, workers))
 
 
+def others_have_room(visits: Collection[int], busy: int, workers: int) -> bool:
+    """`visits`: how many each other worker has that has any.  True: somebody beside us has fewer than its part."""
+    return len(visits) < workers - 1 or any(one < most_visits(busy, workers) for one in visits)
+
+
 def ends_by(words: Collection[str]) -> str:
     """The word of a batch whose shares ended by these.  Whether it is complete, its rows say (`status_of`)."""
     return next((word for word in _WORST_FIRST if word in words), COMPLETE)

@@ -49,7 +49,9 @@ _RENEW = (
     f"UPDATE panel_visits SET until_at = {SERVER_MS} + ? WHERE worker = ? AND provider = ? AND token = ? "
     "RETURNING provider, token"
 )
-_VISITED = f"SELECT COUNT(*) FROM panel_visits WHERE worker <> '' AND until_at > {SERVER_MS}"
+_VISITED = (
+    f"SELECT worker, COUNT(*) FROM panel_visits WHERE worker <> '' AND until_at > {SERVER_MS} GROUP BY worker"
+)
 _NEXT = (
     f"SELECT s.batch_id FROM {_SHARES} WHERE s.provider = ? AND {_OPEN} AND b.stop_asked_at IS NULL "
     f"AND b.hard_at > {SERVER_MS} ORDER BY b.started_at, b.id LIMIT 1"
@@ -120,10 +122,10 @@ class PanelVisit:
 
 @dataclass(frozen=True, slots=True)
 class VisitCounts:
-    """Providers that have something to ask, of any worker, and how many of all are visited."""
+    """Providers that have something to ask, and how many each worker visits that has any."""
 
     busy: tuple[str, ...]
-    visited: int
+    by_worker: Mapping[str, int]
     held: Mapping[str, int]  # ours, with their tokens
 
 
@@ -149,7 +151,7 @@ class PanelVisits:
             ]
             held = dict(row for rows in at_once(db, asked) for row in rows)
             busy = tuple(sorted(name for (name,) in db.execute(_BUSY)))
-            return VisitCounts(busy, db.execute(_VISITED).fetchone()[0], held)
+            return VisitCounts(busy, dict(db.execute(_VISITED).fetchall()), held)
 
     def take(self, providers: Sequence[str], most: int, *, late: timedelta) -> list[PanelVisit]:
         """Of these, that have something to ask and were nobody's for so long."""
