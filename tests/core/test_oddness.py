@@ -332,3 +332,48 @@ def test_whoever_links_to_himself_is_worth_no_more():
     background.pull([7], place=1, found=0.6)
     assert background.pull_of(7, place=1) == 0.0
     assert background.pull_of(7, place=2) == 0.6
+
+
+SUBJECTS = "baker tenant teacher mayor driver nurse farmer clerk child neighbour owner guest".split()
+DOINGS = "pays opens visits repairs sells cleans paints orders plans builds rents moves".split()
+FILLS = "new old small local cheap public green quiet second empty".split()
+
+
+def prose(n: int, sentences: int) -> tuple[str, str]:
+    """Ordinary sentences of a large vocabulary, and now and then what everybody says."""
+    draw = Random(f"prose {n}")
+    one = draw.choice
+
+    def sentence() -> str:
+        if draw.random() < 0.4:
+            return "Please read the rules of the house and ask at the office for the price."
+        thing, other = one(WORDS) + one(WORDS), one(WORDS) + one(WORDS)
+        return (
+            f"The {one(SUBJECTS)} {one(DOINGS)} the {one(FILLS)} {thing} of the {one(SUBJECTS)} in a {other}."
+        )
+
+    text = " ".join(sentence() for _ in range(sentences))
+    return f"<html><body><p>{text}</p>", text
+
+
+def phrases_of(page: tuple[str, str]) -> dict[str, float]:
+    """What the phrases of a page say after a crawl of short ordinary pages."""
+    judge = OddJudge(DEFAULT)
+    for n in range(1, 400):
+        judge.judge(facts(n, prose(n, 3 + n % 4)))
+    features, _ = judge.judge(facts(400, page))
+    return {one.name: one.evidence for one in features.family(Family.PHRASES)}
+
+
+def test_a_long_page_is_no_stranger_than_the_short_ones_of_its_crawl():
+    assert max(phrases_of(prose(1000, 150)).values()) < 0.6
+
+
+def test_a_language_that_the_crawl_does_not_know_is_no_strange_english():
+    draw = Random("lorem")
+    lorem = (
+        "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut".split()
+    )
+    text = " ".join(" ".join(draw.choice(lorem) for _ in range(12)) + "." for _ in range(12))
+    text += " The baker pays in a market. The clerk of the school opens a street."
+    assert max(phrases_of((f"<html><body><p>{text}</p>", text)).values()) < 0.7

@@ -104,6 +104,13 @@ def test_a_digest_says_that_there_was_nothing():
     assert stands_out([card(mark="odd", action=Action.PERSIST)])
 
 
+def test_a_digest_says_from_how_many_finds_a_page_is_linked():
+    links = ("https://one.example/", "https://two.example/")
+    for many, words in ((1, "linked from 1 other find."), (2, "linked from 2 other finds.")):
+        digest = digest_of([card(linked_from=links[:many])], (), DigestTime(NOW, NOW, 1))
+        assert words in digest_html(digest)
+
+
 def test_what_a_page_says_is_no_markup_in_a_digest():
     evil = "<img src=x onerror=1> [a](javascript:1) **b** `c`\n# d"
     one = OddCard(

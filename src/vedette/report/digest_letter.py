@@ -132,7 +132,7 @@ def _foot(card: OddCard) -> str:
     said = card.report
     by = "Offline analyst" if said.author == OFFLINE else f"Analyst: {plain(said.author, 60)}"
     note = f" ({plain(said.note, 200)})" if said.note else ""
-    links = f"; {count(len(card.linked_from), 'other find')} link here" if card.linked_from else ""
+    links = f"; linked from {count(len(card.linked_from), 'other find')}" if card.linked_from else ""
     tags = f"; {', '.join(plain(tag, 40) for tag in said.tags)}" if said.tags else ""
     return f"{by}{note}; confidence {said.confidence:.0%}{tags}{links}."
 

@@ -20,18 +20,21 @@ import numpy as np
 from vedette.contracts.oddness import PageFigures
 from vedette.core.judging.embedding import DIMENSIONS, unpack_vector
 
-VERSION = "background-3"
+VERSION = "background-4"
 BITS = {"words": 18, "grams": 16, "shape": 16, "pairs": 20, "heads": 18}  # of the tables of counts
 OF_PLACE = 12  # pages of a place that count
 KEPT = 768  # pages that a value is ranked among, and whose vectors are compared
-PEERS = 32  # of these, the pages whose text is nearest: its language, its topic
-LEAST_KNOWN = 2 * PEERS  # pages before a page has peers
+PEERS = 96  # of these, the pages whose text is nearest: its language, its topic; of few pages half
+LEAST_KNOWN = 64  # pages before a page has peers
 PLACE_BINS = 64
 # Shares of the pages in the language of a page: those that have a small word, a pair that is hardly there, a pair
 # that is a stock phrase.
 USUAL, SELDOM, STOCK = 0.2, 0.015, 0.025
+SPOKEN = (
+    2.5  # pairs for each that has a small word: in a language that the crawl does not know there are more
+)
 SMALLEST_WORDS = 5  # its words that most pages have: about every page in its language has them
-FEW = 12.0  # pairs; of fewer a share says little, and a list is no text
+FEW = 12.0  # pairs; of fewer a share says little: it is drawn towards that of pages like this one
 MOST_KEPT = 256  # findings that are judged again: the best
 MOST_PULLED = 20_000  # pages that are remembered because a find links to them
 AGAIN = 128  # looks after which findings are judged again; later an eighth of all
@@ -62,6 +65,7 @@ class PhraseShares(NamedTuple):
     strange: float  # of those with a small word: words that the crawl has, and never has together
     unheard: float  # of those of two small words: pairs that hardly any page has
     own: float  # of those with a small word: no stock phrase of the crawl
+    counted: np.ndarray  # what they were made from: strange, unheard, own, and of how many
 
 
 class NotedPage(NamedTuple):
@@ -69,6 +73,7 @@ class NotedPage(NamedTuple):
 
     values: np.ndarray  # of each feature
     evidence: np.ndarray  # of each feature, before what is usual at its place is taken off
+    phrases: np.ndarray  # what was counted of its pairs of words
     score: float
     found: float  # its oddness if triage kept it, 0 to 1
 
@@ -83,6 +88,7 @@ class Background:
         self.counts = {name: np.zeros(1 << bits, np.uint32) for name, bits in BITS.items()}
         self.ring = np.zeros((KEPT, values))
         self.vectors = np.zeros((KEPT, DIMENSIONS), np.float32)
+        self.phrased = np.zeros((KEPT, 6))  # what was counted of the pairs of words of each
         self.scores = np.zeros(SCORES, np.uint32)  # pages by score, in half points
         self.found: dict[int, float] = {}  # places with a finding: the best
         self.nearly: dict[int, float] = {}  # watches that the level of now keeps out, with their scores
@@ -127,6 +133,7 @@ class Background:
         self.counts["heads"][np.unique(np.concatenate((firsts, seconds)))] += 1
         self.ring[self.looks % KEPT] = judged.values
         self.vectors[self.looks % KEPT] = unpack_vector(page.vector)
+        self.phrased[self.looks % KEPT] = judged.phrases
         self.looks += 1
 
     def keep_in_mind(self, watch: int, score: float) -> None:
@@ -176,21 +183,31 @@ class Background:
         bins = _bins(name, sample)
         return float(np.mean(self.counts[name][bins] <= 1)) if len(bins) else 0.0
 
-    def phrases(self, page: PageFigures) -> PhraseShares:
+    def phrases(self, page: PageFigures, peers: np.ndarray) -> PhraseShares:
         """How the page puts words together that the crawl has often."""
+        counted, unknown = self._counted(page)
+        known = self.phrased[: min(self.looks, KEPT)]
+        usual = (known[peers] if len(peers) else known).sum(axis=0)
+        shares = usual[:3] / np.maximum(1.0, usual[3:])
+        few = FEW + unknown
+        strange, unheard, own = (counted[:3] + few * shares) / (counted[3:] + few)
+        return PhraseShares(float(strange), float(unheard), float(own), counted)
+
+    def _counted(self, page: PageFigures) -> tuple[np.ndarray, float]:
+        """What is counted, and how many pairs are too many to be of a language that the crawl knows."""
         pairs, firsts, seconds = _phrases(page)
         if not len(pairs):
-            return PhraseShares(0.0, 0.0, 0.0)
+            return np.zeros(6), 0.0
         together, heads = self.counts["pairs"][pairs], self.counts["heads"]
         one, other = heads[firsts], heads[seconds]
         spoken = self._spoken(firsts, seconds)
         known, usual = np.minimum(one, other) >= KNOWN_WORD, max(3.0, USUAL * spoken)
         small, both = np.maximum(one, other) >= usual, np.minimum(one, other) >= usual
-        seldom = max(1.0, SELDOM * spoken)
-        strange = float((small & known & (together <= seldom)).sum()) / (float(small.sum()) + FEW)
-        unheard = float((both & (together <= seldom)).sum()) / (float(both.sum()) + FEW / 2)
-        own = float((small & (together < max(2.0, STOCK * spoken))).sum()) / (float(small.sum()) + FEW)
-        return PhraseShares(strange, unheard, own)
+        seldom = together <= max(1.0, SELDOM * spoken)
+        own = together < max(2.0, STOCK * spoken)
+        few, many = float(small.sum()), float(both.sum())
+        parts = ((small & known & seldom).sum(), (both & seldom).sum(), (small & own).sum(), few, many, few)
+        return np.array(parts, np.float64), max(0.0, len(pairs) - SPOKEN * few)
 
     def _spoken(self, firsts: np.ndarray, seconds: np.ndarray) -> float:
         """Pages of the crawl in the language of a page, about: how many have its smallest words."""
@@ -209,12 +226,17 @@ class Background:
             return 0.5
         return float(1.0 - np.partition(cosines, -5)[-5])
 
-    def among_peers(self, cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Median and spread of each value among the pages whose text is nearest; of all, until enough are known."""
+    def nearest(self, cosines: np.ndarray) -> np.ndarray:
+        """Where the pages are kept whose text is nearest; none, until enough are known."""
         if len(cosines) < LEAST_KNOWN or not cosines.any():
-            return self.middle()
-        nearest = np.argpartition(-cosines, PEERS)[:PEERS]
-        return _middle(self.ring[nearest])
+            return np.zeros(0, np.int64)
+        many = min(PEERS, len(cosines) // 2)
+        nearest: np.ndarray = np.argpartition(-cosines, many)[:many]
+        return nearest
+
+    def among_peers(self, peers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Median and spread of each value among these; of all, where there are none."""
+        return _middle(self.ring[peers]) if len(peers) else self.middle()
 
     def middle(self) -> tuple[np.ndarray, np.ndarray]:
         """Median and spread of each value in the crawl."""
@@ -249,7 +271,7 @@ class Background:
         out = io.BytesIO()
         text = json.dumps(head, separators=(",", ":")).encode()
         out.write(len(text).to_bytes(8, "little") + text)
-        arrays = [*(self.counts[name] for name in BITS), self.ring, self.vectors, self.scores]
+        arrays = [*(self.counts[name] for name in BITS), self.ring, self.vectors, self.phrased, self.scores]
         arrays += [one.shape for one in memories] + [one.centre for one in memories]
         arrays += [one.profile if one.profile is not None else np.zeros(width) for one in memories]
         features = self.ring.shape[1]
@@ -274,6 +296,7 @@ class Background:
         found.ring = read.array(KEPT * values, np.float64).reshape(KEPT, values)
         found.found, found.nearly = dict(head["found"]), dict(head["nearly"])
         found.vectors = read.array(KEPT * DIMENSIONS, np.float32).reshape(KEPT, DIMENSIONS)
+        found.phrased = read.array(KEPT * 6, np.float64).reshape(KEPT, 6)
         found.scores = read.array(SCORES, np.uint32)
         found.places = _read_places(read, head, profile)
         found.kept = {watch: (score, is_found) for watch, score, is_found in head["kept"]}

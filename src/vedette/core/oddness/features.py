@@ -28,6 +28,7 @@ RARE = 1.7  # decimal places: of what one page in fifty has, all counts
 USUAL_HERE = 0.25  # so much of what all pages of a place have is taken off
 FEW_OF_PLACE = 6.0  # pages that weigh against its style
 YOUNG = 24.0  # pages of which nothing can be rare yet: a crawl of so many makes half of the evidence
+TOGETHER = 0.7  # power of their product: what is a little of both is not nothing
 KNOWN = 4  # places that link to a place that is not small any more
 
 
@@ -48,6 +49,7 @@ class OddSubject(NamedTuple):
     phrases: PhraseShares
     pull: float  # the oddness of the best page that links to it, 0 to 1
     cosines: np.ndarray  # how near its text is to pages of the crawl
+    peers: np.ndarray  # which of these are nearest
 
     def figure(self, name: str) -> float:
         return self.page.figures[AT[name]]
@@ -170,11 +172,11 @@ FEATURES: tuple[Feature, ...] = (
             "letters in an order that the crawl hardly has", Unit.SPREAD),
     Feature("unlike_any", 1, W, 1.0, 3.5, lambda one: one.background.distance(one.cosines),
             "a text that is near no other", Unit.SPREAD),
-    Feature("no_stock_phrases", 1, W, 0.7, 2.5, lambda one: one.phrases.own * _prose(one),
+    Feature("no_stock_phrases", 2, S, 0.7, 2.5, lambda one: one.phrases.own * _prose(one),
             "without the phrases that everybody has", Unit.SPREAD),
-    Feature("strange_phrases", 1, S, 0.7, 2.5, lambda one: one.phrases.strange * _prose(one),
+    Feature("strange_phrases", 2, S, 0.7, 2.5, lambda one: one.phrases.strange * _prose(one),
             "usual words, put together as nobody else does", Unit.SPREAD),
-    Feature("unheard_turns", 1, S, 0.7, 3.0, lambda one: one.phrases.unheard * _prose(one),
+    Feature("unheard_turns", 2, S, 0.7, 3.0, lambda one: one.phrases.unheard * _prose(one),
             "small words in an order that is hardly heard", Unit.SPREAD),
     Feature("rare_markup", 1, P, 1.0, 3.5, lambda one: one.background.surprise("shape", one.page.shape),
             "built as no other page of the crawl is", Unit.SPREAD),
@@ -231,12 +233,13 @@ def evidence_of(subject: OddSubject, values: np.ndarray) -> Evidence:
     """A value has to stand out from the crawl and from the pages whose text is nearest, whichever is harder."""
     background = subject.background
     apart = _apart(values, *background.middle())
-    among = _apart(values, *background.among_peers(subject.cosines))
+    among = _apart(values, *background.among_peers(subject.peers))
     told = np.where(_OWN, values, np.minimum(apart, among))
     enough = np.clip((told - _LOW) / (_HIGH - _LOW), 0.0, 1.0)
     rarity = np.clip(-np.log10(background.shares(values)) / RARE, 0.0, 1.0)
     rarity = np.where(_EITHER, 1.0, rarity)
-    alone = enough * rarity * (background.looks / (background.looks + YOUNG))
+    both = enough * rarity
+    alone = np.where(_OWN, both, both**TOGETHER) * (background.looks / (background.looks + YOUNG))
     return Evidence(values, rarity, alone, alone * (1.0 - USUAL_HERE * _usual(subject.memory)))
 
 

@@ -31,10 +31,10 @@ CAPS: Mapping[Family, float] = {
     Family.MARKUP: 8.0,
     Family.AGE: 7.0,
     Family.FORM: 11.0,
-    Family.WORDS: 20.0,
-    Family.PHRASES: 23.0,
+    Family.WORDS: 10.0,
+    Family.PHRASES: 30.0,
     Family.PLACE: 9.0,
-    Family.LINKS: 22.0,
+    Family.LINKS: 25.0,
 }
 # What is not named counts 0.6.  Addresses count nothing: an ordinary page at a strange address is ordinary.
 DEFAULT_WEIGHT = 0.6
@@ -43,8 +43,7 @@ WEIGHTS: Mapping[str, float] = {
     "no_stock_phrases": 0.8,
     "from_findings": 0.8,
     "reciprocal": 0.7,
-    "rare_words": 0.4,
-    "unseen_words": 0.2,
+    "unseen_words": 0.3,
     "hand_made": 0.3,
     "bare": 0.3,
     "old_markup": 0.4,
@@ -60,12 +59,12 @@ WEIGHTS: Mapping[str, float] = {
     "deep_path": 0.0,
     "personal_path": 0.0,
 }
-PERSIST_AT, LLM_AT = 36.0, 52.0
+PERSIST_AT, LLM_AT = 37.0, 53.0
 LOWER, HIGHER = 6.0, 0.0  # how far the crawl may move it
 EARNED_AT = 15.0  # points of a page's own families from which on its links count whole
 LARGEST_CAP = 30.0  # of a family, whatever marks say
 DEFAULT = OddWeights(
-    version="default-3",
+    version="default-4",
     caps=CAPS,
     weights={one.name: WEIGHTS.get(one.name, DEFAULT_WEIGHT) for one in FEATURES},
     persist_at=PERSIST_AT,
@@ -83,10 +82,20 @@ _OLD_WEIGHTS = {
     "few_links": 0.2, "hidden_notes": 0.4, "deep_path": 0.0, "personal_path": 0.0,
 }  # fmt: skip
 _OLD_CAPS = (12.0, 10.0, 15.0, 17.0, 22.0, 10.0, 14.0)
+_CAPS_3 = {**CAPS, Family.WORDS: 20.0, Family.PHRASES: 23.0, Family.LINKS: 22.0}
+_DEFAULT_3 = replace(
+    DEFAULT,
+    version="default-3",
+    caps=_CAPS_3,
+    weights={**DEFAULT.weights, "rare_words": 0.4, "unseen_words": 0.2},
+    persist_at=36.0,
+    llm_at=52.0,
+)
 RELEASED: Mapping[str, OddWeights] = {
     DEFAULT.version: DEFAULT,
+    "default-3": _DEFAULT_3,
     "default-2": replace(
-        DEFAULT, version="default-2", caps={**CAPS, Family.PHRASES: 26.0, Family.LINKS: 19.0}
+        _DEFAULT_3, version="default-2", caps={**_CAPS_3, Family.PHRASES: 26.0, Family.LINKS: 19.0}
     ),
     "default-1": OddWeights(
         version="default-1",

@@ -87,11 +87,11 @@ class OddJudge:
     def judge(self, facts: OddFacts) -> tuple[FeatureSet, ScoreDecision]:
         """What is odd about this page, and then learns it."""
         place = place_key(facts.place)
-        features, evidence = self._measured(facts, facts.pull)
+        features, evidence, phrases = self._measured(facts, facts.pull)
         twin = self.twins.twin(facts.page.simhash, facts.watch)
         self.level = kept_from(self.background, self.weights)
         decision = decide(features, self.weights, twin=twin, level=self.level)
-        judged = NotedPage(evidence.values, evidence.alone, decision.score, decision.found)
+        judged = NotedPage(evidence.values, evidence.alone, phrases, decision.score, decision.found)
         self.background.note(facts.page, place, profile_of(facts.page), judged)
         self.twins.note(facts.page.simhash, facts.watch)
         least = self.weights.persist_at if self.level is None else self.level
@@ -123,7 +123,7 @@ class OddJudge:
             score, was_found = background.kept.get(watch, (0.0, False))
             if watch not in background.kept and pull <= facts.pull:
                 continue
-            features, _ = self._measured(facts, pull)
+            features, _, _ = self._measured(facts, pull)
             decision = decide(features, self.weights, level=self.level)
             if self._is_told(decision, score, was_found):
                 background.keep(watch, decision.score, is_found=bool(decision.found))
@@ -135,20 +135,23 @@ class OddJudge:
             return was_found
         return not was_found or abs(decision.score - score) >= MOVED
 
-    def _measured(self, facts: OddFacts, pull: float) -> tuple[FeatureSet, Evidence]:
+    def _measured(self, facts: OddFacts, pull: float) -> tuple[FeatureSet, Evidence, np.ndarray]:
         place = place_key(facts.place)
+        cosines = self.background.cosines(unpack_vector(facts.page.vector))
+        peers = self.background.nearest(cosines)
         subject = OddSubject(
             page=facts.page,
             background=self.background,
             place=place,
             memory=self.background.place(place),
             at=facts.at,
-            phrases=self.background.phrases(facts.page),
+            phrases=self.background.phrases(facts.page, peers),
             pull=pull,
-            cosines=self.background.cosines(unpack_vector(facts.page.vector)),
+            cosines=cosines,
+            peers=peers,
         )
         evidence = evidence_of(subject, values_of(subject))
-        return feature_set(subject, evidence, facts.digest), evidence
+        return feature_set(subject, evidence, facts.digest), evidence, subject.phrases.counted
 
 
 class OddPages:
