@@ -13,8 +13,6 @@ from vedette.operations.installation import Installation
 from vedette.operations.watches import known_watch
 from vedette.store.imported_texts import ImportedText, list_texts, read_text
 
-NO_EVIDENCE = "imported: that program says so, nothing here proves it"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedDiff:

@@ -78,7 +78,6 @@ _CALLING_CODES = frozenset(
 ) | {str(n) for tens in (22, 23, 24, 25, 26, 29, 35, 37, 38, 42, 50, 59, 67, 68, 69, 80, 85, 87, 88, 96, 97, 99)
      for n in range(10 * tens, 10 * tens + 10)}  # fmt: skip
 _CARD_SHAPES = ((4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (4, 4, 4, 1))
-_IN_LINKS = (_EMAIL,)  # and what begins with one of these:
 _NOT_LINKS = ("mailto:", "tel:", "sms:", "callto:", "whatsapp:", "skype:")
 _NAMED = frozenset({"author", "article:author", "dc.creator", "dcterms.creator", "twitter:creator"})
 
