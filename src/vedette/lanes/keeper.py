@@ -145,7 +145,10 @@ class LaneKeeper:
             lane = self._lanes[key]
             if lane.waiters:
                 return Wait(None, Reason("lane_queue", note=key))
-            answer = self._asked(lane, now)
+            answer = rule.ask(lane.policy, lane.state, now)
+            if answer is rule.GO:
+                continue
+            answer = self._held(lane, answer, now)
             if isinstance(answer, Wait) and (worst is None or _later(answer, worst)):
                 worst = answer
         return worst or rule.GO
@@ -384,8 +387,10 @@ class LaneKeeper:
     def _asked(self, lane: _Lane, now: datetime) -> Go | Wait:
         """The rule's answer, once no time of the lane is further ahead than the rule allows: an open lane has none."""
         answer = rule.ask(lane.policy, lane.state, now)
-        if answer is rule.GO:
-            return answer
+        return answer if answer is rule.GO else self._held(lane, answer, now)
+
+    def _held(self, lane: _Lane, answer: Go | Wait, now: datetime) -> Go | Wait:
+        """The answer of a lane that said no, by times that are as near as the rule has them."""
         state = rule.bounded(lane.policy, lane.state, now)
         if state is lane.state:
             return answer

@@ -42,6 +42,11 @@ class LookBudgets:
         """True where all looks together have a budget."""
         return self._per_day is not None
 
+    @property
+    def is_open(self) -> bool:
+        """True where neither all looks nor those at one host have a budget."""
+        return self._per_day is None and self._per_host is None
+
     def divide(self, workers: int) -> None:
         """So many workers share the budget of all looks."""
         if self._whole is not None and self._per_day != self._whole / workers:
@@ -56,7 +61,7 @@ class LookBudgets:
 
     def opens_at(self, lane: LaneKey | None, now: datetime, *, is_second: bool = False) -> datetime | None:
         """When a look in this lane, or in any, may start; None: now."""
-        if self._per_day is None and self._per_host is None:
+        if self.is_open:
             return None
         answers = [ask(self._budget(key), now, is_second=is_second) for key in self._keys(lane)]
         waits = [answer.until for answer in answers if isinstance(answer, Wait)]
@@ -126,6 +131,8 @@ class SecondLooks:
 
     def wait(self, watch: Watch, now: datetime) -> Wait | None:
         """What a look at this watch waits for; None: it may start.  A second look in its lane is waited for as well."""
+        if self.budgets.is_open:
+            return None
         is_close = watch.pending is not None and not _is_late(watch.due_at or now, now)
         until = self.budgets.opens_at(watch.lane, now, is_second=is_close)
         return (
@@ -147,7 +154,7 @@ class SecondLooks:
 
     def overtakes(self, watch: Watch, now: datetime) -> bool:
         """True where this watch waits for a budget that a second look in its lane need not wait for."""
-        if watch.pending is not None or not self._unclaimed(watch.lane):
+        if self.budgets.is_open or watch.pending is not None or not self._unclaimed(watch.lane):
             return False
         at = self._overtakes_at(watch.lane, now)
         return at is not None and at <= now and self.budgets.opens_at(watch.lane, now) is not None

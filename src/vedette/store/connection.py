@@ -27,7 +27,7 @@ BUSY_MS = 15_000
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 THOROUGH = 512 * 1024 * 1024  # bytes of a database
 LEAST_ROOM = 256 * 1024  # bytes; with less a disk counts as full
-CACHE_KIB = 4 * 1024  # of each connection; what else is read often, the system keeps (docs/adr/0084)
+CACHE_KIB = 4 * 1024  # of each connection; the system keeps the rest (ADR-0084)
 IN_AT_ONCE = 500  # keys of one statement
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
 _WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")

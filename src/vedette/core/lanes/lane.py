@@ -72,7 +72,7 @@ def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
         code, until = _GAP, state.next_start_at
     if state.bucket_at is not None and (ready := _bucket_ready(policy, state.bucket_at)) > until:
         code, until = _BUCKET, ready
-    return _awake(policy, now, until, code)
+    return _awake(policy, now, until, code) if code or policy.sleep else GO
 
 
 def _awake(policy: LanePolicy, now: datetime, until: datetime, code: str) -> Go | Wait:
