@@ -32,9 +32,9 @@ def main(data: Path, url: str, first: int) -> None:
     with locked(data, shared=True), closing(Writer(path, worker=f"pid {os.getpid()}")) as writer:
         writer.take_lock(shared=True)
         with own_series(writer, data / ARCHIVE) as series:
-            archive = archive_of(loaded, worker_name(series))
+            archive = archive_of(loaded, worker_name(series.number))
             archive.recover(writer.segments(), now=clock.now())
-            print(worker_name(series), flush=True)
+            print(worker_name(series.number), flush=True)
             work(writer, archive, clock, first)
             archive.close(clock.now())
 

@@ -26,4 +26,4 @@ def test_a_connection_holds_little_memory(tmp_path: Path):
         assert db.execute("PRAGMA cache_size").fetchone()[0] == -CACHE_KIB
     with installation.queries() as queries:
         assert queries._db.execute("PRAGMA cache_size").fetchone()[0] == -CACHE_KIB
-    assert CACHE_KIB <= 8 * 1024, "more was copied for nothing, and kept by the heap (docs/adr/0089)"
+    assert CACHE_KIB <= 8 * 1024, "more was copied for nothing, and kept by the heap (docs/adr/0088)"
