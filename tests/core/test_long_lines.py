@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from vedette.contracts.change import DiffOp
 from vedette.core.change.diff import diff_lines, diff_words, summary
 from vedette.core.change.long_lines import MARGIN, MAX_LINE, narrowed, shown_pair
+from vedette.core.filters.filter_steps import read_filters
+from vedette.core.filters.noise_rules import retold
+from vedette.core.filters.report_rules import States
 from vedette.report.diffs import by_words
+from vedette.report.plain import as_text
+from vedette.surface.http.diff_rows import side_by_side
 
 FILLER = "lorem ipsum dolor "
 
@@ -71,3 +76,29 @@ def test_short_lines_are_compared_as_they_are():
     assert narrowed(text, text[:-2]) == (text, text[:-2])
     assert diff_words(f"a {FILLER}", f"b {FILLER}") == (("a", "b"),)
     assert MARGIN < MAX_LINE
+
+
+def test_differences_far_from_each_other_in_a_long_line_are_both_marked_and_nothing_else():
+    fill = " ".join(f"word{n}" for n in range(600))
+    ops, _ = diff_lines(
+        [f"The fee is 25 EUR. {fill} The term is 8 days."], [f"The fee is 27 EUR. {fill} The term is 9 days."]
+    )
+    text = as_text(by_words(ops))
+    assert "{+27 EUR+}" in text
+    assert "{+9+}" in text
+    (row,) = [row for row in side_by_side(ops) if row.kind == "replace"]
+    assert [words for style, words in row.left if style == "gone"] == ["25 EUR", "8"]
+    assert [words for style, words in row.right if style == "new"] == ["27 EUR", "9"]
+
+
+@pytest.mark.parametrize("words", [50, 600])
+def test_a_rule_that_touches_nothing_hides_nothing_however_long_the_line_is(words: int):
+    fill = " ".join(f"word{n}" for n in range(words))
+    old, new = f"{fill} The fee is 25 EUR.", f"{fill} The fee is 27 EUR."
+    plain = States((("main/p", "Fees"), ("main/p", old)), (("main/p", "Fees"), ("main/p", new)))
+    diff, _ = diff_lines(["Fees", old], ["Fees", new])
+    idle = read_filters(("ignore: nothing like it",))
+    assert retold(diff, plain, plain, idle, filters=idle).is_told
+    one = (("main/p", "Fees"), ("main/p", f"{fill} The fee is … EUR."))
+    masks = read_filters((r"replace: /fee is \d+/fee is …/",))
+    assert not retold(diff, plain, States(one, one), masks, filters=masks).is_told

@@ -173,6 +173,21 @@ def test_the_points_of_a_family_that_is_switched_off_go_to_the_others():
         configured(DEFAULT, Triage(without=tuple(Family)))
 
 
+@pytest.mark.parametrize("without", [["links"], ["words", "links"], ["age"]])
+@pytest.mark.parametrize("family", list(Family))
+def test_one_family_alone_is_no_finding_whichever_are_switched_off(without: list[str], family: Family):
+    weights = configured(DEFAULT, Triage(without=tuple(without)))
+    all_of_it = [
+        FeatureValue(
+            name=one.name, version=one.version, family=one.family, value=1.0, rarity=1.0, evidence=1.0
+        )
+        for one in FEATURES
+        if one.family is family
+    ]
+    assert decided(all_of_it, weights).score < weights.persist_at - weights.lower
+    assert sum(weights.caps.values()) == pytest.approx(100.0)
+
+
 def test_thresholds_come_from_the_configuration():
     values = [value(one.name, 0.4) for one in FEATURES]
     score = decided(values, DEFAULT).score

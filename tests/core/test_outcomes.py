@@ -89,7 +89,7 @@ def test_one_bad_answer_to_a_page_that_was_just_seen_is_no_reason_for_a_long_res
         assert [rests(outcome, before) for before in SEEN] == [False] * len(SEEN)
         assert rests(outcome, outcome)
         assert rests(outcome, None), "it was never seen"
-        assert rests(outcome, Outcome.TIMEOUT)
+        assert not rests(outcome, Outcome.TIMEOUT), "which says nothing of the page"
     for outcome in (Outcome.ROBOTS_REFUSED, Outcome.ADDRESS_REFUSED, Outcome.SCREENED, Outcome.NO_BROWSER):
         assert rests(outcome, Outcome.OK), "we refused: the next look would end alike"
     for outcome in Outcome:

@@ -36,7 +36,7 @@ from vedette.judge import isolation_forest
 from vedette.judge.isolation_forest import grow_forest
 from vedette.operations.hunt import EVER, findings, findings_digest, hunt_cost, odd_page, rescore
 from vedette.operations.hunt_digest import hunt_digest
-from vedette.operations.hunt_forest import grow
+from vedette.operations.hunt_forest import _rows, grow
 from vedette.report.digest_letter import digest_markdown
 from vedette.store.finding_rows import save_report
 
@@ -121,7 +121,10 @@ def test_a_hunt_with_a_forest_is_judged_again_byte_by_byte_and_replayed(tmp_path
     first = rescore(on.installation)
     assert (first.changed > 0, first.digest != before) == (True, True)
     assert rescore(on.installation, workers=2) == replace(first, changed=0)
-    assert ISOLATED not in FOREST.asks  # it is no feature of its own input
+    values = {"bare": 0.5}
+    assert list(_rows([("a", values)])) == list(_rows([("a", {**values, ISOLATED: 1.0})])), (
+        "no input of its own"
+    )
     best = findings(on.installation)[0]
     view = odd_page(on.installation, best.url)
     assert view.page.decision.weights == best.weights == grown.weights

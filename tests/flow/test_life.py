@@ -206,6 +206,27 @@ async def test_one_bad_answer_does_not_put_a_critical_page_off_for_a_day(tmp_pat
     assert (seen_at - began) / 3_600_000 < given[0] + 1 + 4
 
 
+@pytest.mark.parametrize("policy", ["learned", "seed-ewma"])
+async def test_a_restart_and_then_a_refusal_do_not_put_a_critical_page_off_for_a_day(tmp_path, policy: str):
+    """503, and for the few minutes in which it is tried again 403: as sites are deployed."""
+    given: list[float] = []
+
+    def site(url, hours):
+        if url.endswith("robots.txt"):
+            return (404, "")
+        if hours >= 3 and (not given or hours < given[0] + 0.1):
+            given.append(hours)
+            return (503, "restarting") if len(given) == 1 else (403, "maintenance")
+        return (200, B if given and hours >= given[0] + 1 else A)
+
+    source = {"url": URL, "lister": "page", "risk": "CRITICAL"}
+    watched = life(tmp_path, site, source, schedule={"policy": policy})
+    await watched.run(seconds=12 * 3600)
+    began = watched.rows("SELECT MIN(at) FROM visits")[0][0]
+    ((seen_at,),) = watched.rows("SELECT observed_at FROM changes WHERE state = 'reported'")
+    assert (seen_at - began) / 3_600_000 < given[0] + 1 + 4
+
+
 async def test_a_page_that_stays_refused_is_left_alone(tmp_path):
     site = only(lambda url, h: (200, A) if h < 3 else (403, "who are you?"))
     watched = life(tmp_path, site, {"url": URL, "lister": "page", "risk": "CRITICAL"})

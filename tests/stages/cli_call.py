@@ -7,12 +7,14 @@ import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 from stocked import FixedClock
 
 from vedette.contracts.ports import Clock
+from vedette.report.plain import show_times_in
 from vedette.surface.cli import main
 
 
@@ -44,4 +46,5 @@ class Cli:
                 )
         finally:
             sys.stdin = before
+            show_times_in(UTC)  # as a process begins: a zone of the configuration ends with the call
         return Told(code, out.getvalue(), err.getvalue())

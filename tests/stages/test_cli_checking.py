@@ -19,7 +19,8 @@ SPECS = (
     HostSpec(name="fine.example", listing="rss", pages=3),
     HostSpec(name="moved.example", listing="rss", pages=3, faults=(HOP,)),
     HostSpec(name="other.example", listing="atom", pages=3),
-    HostSpec(name="closed.example", listing="rss", pages=3, robots=Robots("error")),
+    HostSpec(name="closed.example", listing="rss", pages=3, robots=Robots("rules", rules=(("/", False),))),
+    HostSpec(name="down.example", listing="rss", pages=3, robots=Robots("error")),
 )  # fmt: skip
 
 
@@ -52,6 +53,7 @@ def cli(web, tmp_path: Path) -> Cli:
         {"id": "moved", "url": urls["moved.example"], "lister": "feed"},
         {"id": "other", "url": urls["other.example"], "lister": "hnb"},
         {"id": "closed", "url": urls["closed.example"], "lister": "feed"},
+        {"id": "down", "url": urls["down.example"], "lister": "feed"},
         {"id": "gone", "url": web.url("fine.example") + "nema", "lister": "page"},
         {"id": "browser", "url": web.url("other.example"), "lister": "page", "requires_headless": True},
     ]
@@ -81,6 +83,7 @@ def test_every_source_is_looked_at_once_and_what_moved_is_named(
         "moved": "moved",
         "other": "kind_changed",
         "closed": "refused",
+        "down": "unreachable",  # its robots.txt is: that says nothing of what it allows
         "gone": "gone",
         "browser": "not_looked",
     }

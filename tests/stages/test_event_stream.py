@@ -107,3 +107,26 @@ async def test_events_of_other_threads_arrive_though_they_come_while_it_reads():
 async def test_quiet_is_told_after_so_many_seconds():
     with EventStream().follow() as follower:
         assert await anext(follower.read(0.01)) == ()
+
+
+async def test_an_event_just_before_the_close_is_counted():
+    stream = EventStream()
+    with stream.count() as follower:
+        lock = follower._lock
+
+        class Late:
+            """As another thread that comes when the counts were just read."""
+
+            def __enter__(self) -> None:
+                lock.acquire()
+
+            def __exit__(self, *error: object) -> None:
+                lock.release()
+                follower._lock = lock
+                stream.emit(MadePrivate(at=AT, count=1))
+                stream.close()
+
+        follower._wake()
+        follower._lock = Late()  # type: ignore[assignment]
+        told = [dict(one) async for one in follower.read(0.01, 0.0)]
+    assert sum(sum(one.values()) for one in told) == 1

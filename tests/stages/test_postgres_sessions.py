@@ -187,6 +187,10 @@ def test_a_write_of_a_worker_is_bounded_as_its_leases_are(
     """Also where it is stopped while it sends: a lane in such a transaction could be taken over by nobody."""
     db.take_engine_lock(shared=True)
     bound = ("SHOW transaction_timeout", (f"{LEASE.seconds}s",))
+    assert db.execute(bound[0]).fetchone() == (
+        "0",
+    )  # it holds no lanes yet, and may have many sources to write
+    db.bind_writes()
     assert db.execute(bound[0]).fetchone() == bound[1]
     cut(postgres_store)
     assert db.execute(COUNT).fetchone() == (0,)

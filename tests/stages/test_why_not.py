@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def test_the_outcome_of_the_last_look_comes_first_with_what_to_do(
 ):
     """A5: address_refused was told as `not due ... by velocity 0.50`."""
     looked(stock, outcome, policy)
+    looked(stock, outcome, policy)  # so it was no single bad answer
     said = Cli(stock.data)("why-not", PAGE, "--json").json
     everything = " ".join(one["answer"] for one in said["all"])
     if outcome in SEEN:
@@ -193,3 +195,12 @@ def test_a_lane_whose_next_turn_is_a_crawl_delay_away_says_so(tmp_path: Path):
     words = Cli(stock.data)("lanes", "show").out
     assert "its next turn is" in words
     assert "nothing holds it" not in words
+
+
+def test_a_gap_that_ends_before_the_page_is_due_does_not_keep_it(tmp_path: Path):
+    stock = Stock(tmp_path / "store")
+    stock.source(PAGE, name="page")
+    stock.visit(PAGE, at=NOW - HOUR, due_at=NOW + 6 * HOUR, interval=7 * HOUR)
+    lane = LaneState(next_start_at=NOW + timedelta(seconds=90), crawl_delay=timedelta(seconds=120))
+    stock.group(lanes=((lane_of(PAGE), lane),))
+    assert Cli(stock.data)("why-not", PAGE, "--json").json["reason"] == "not_due"

@@ -14,6 +14,8 @@ from vedette.report.plain import Line, Span, line, plain
 
 HEAD = 30  # characters of a heading beside a value
 CELLS = " | "
+CUT = "…"  # ends a line of which a diff keeps a part
+Words = tuple[tuple[str, str], ...]
 _CELL = re.compile(r"\s\|(?=\s|$)")
 CONTEXT = 3  # equal lines kept around a difference, as in `diff -u`
 _MARKS = {"delete": ("-", "gone"), "insert": ("+", "new"), "move": ("~", "moved")}
@@ -143,11 +145,30 @@ def _context(texts: Sequence[str]) -> Iterator[str]:
 def _words_of(op: DiffOp) -> list[Line]:
     spans = None
     if op.words:
-        before, after = " ".join(op.before), " ".join(op.after)
-        spans = _in_place(before, after, op.words) or _aligned(before.split(), after.split(), op.words)
+        before, after, words, left = in_sight(op)
+        spans = _in_place(before, after, words) or _aligned(before.split(), after.split(), words)
+        if spans is not None:
+            spans = (
+                *spans,
+                *(one for pair in left for one in (("", " … "), *_framed(*pair, is_apart=False))),
+            )
     if spans is not None:
         return [(("", "! "), *spans)]
     return [*_marked("delete", op.before), *_marked("insert", op.after)]
+
+
+def in_sight(op: DiffOp) -> tuple[str, str, Words, Words]:
+    """The two lines as far as both are kept, the differences in them, and those beyond."""
+    before, after = " ".join(op.before), " ".join(op.after)
+    if not (before.endswith(CUT) or after.endswith(CUT)):
+        return before, after, op.words, ()
+    a, b, many = units(before), units(after), 0
+    for i1, i2, j1, j2 in runs(a, b):
+        pair = ("".join(a[i1:i2]).strip(), "".join(b[j1:j2]).strip())
+        if any(pair) and pair != (*op.words[many:], None)[0]:  # where one of them was cut
+            return "".join(a[:i1]) + CUT, "".join(b[:j1]) + CUT, op.words[:many], op.words[many:]
+        many += any(pair)
+    return before, after, op.words[:many], op.words[many:]
 
 
 def _in_place(before: str, after: str, words: Sequence[tuple[str, str]]) -> Line | None:

@@ -241,9 +241,9 @@ def _lane(facts: WhyNotFacts) -> WhyNotAnswer | None:
             f"{key} asked us to wait until {when(facts.lane.held_until, facts.now)} (Retry-After).",
             "Wait; the far end knows best.",
         )
-    next_at = late_start(facts.lane, facts.now)
-    if next_at is None:
-        return None
+    next_at, due_at = late_start(facts.lane, facts.now), facts.watch.due_at
+    if next_at is None or (due_at is not None and due_at >= next_at):
+        return None  # a gap that is over before it is due keeps nothing
     delay = facts.lane.crawl_delay
     asked = f": its robots.txt asks for {span(delay)} between two requests (Crawl-delay)" if delay else ""
     return WhyNotAnswer(

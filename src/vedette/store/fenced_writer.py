@@ -171,6 +171,7 @@ class FencedWriter(Writer):
         with self.transaction() as db:
             db.execute(_KILLED, (f"%-{self._worker}",))
             db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest, rules))
+        self._db.bind_writes()  # type: ignore[attr-defined]
 
     def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
         with self.transaction() as db:

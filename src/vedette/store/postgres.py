@@ -123,6 +123,7 @@ class PostgresConnection:
         self._names = names
         self._is_engine = False
         self._is_shared = False
+        self._is_bound = False  # its writes end with the leases of its lanes
         self._series = 0  # number of the series of archive files that is ours; 0: none
         with _faults():
             self._db = self._opened()
@@ -224,8 +225,13 @@ class PostgresConnection:
         """
         with _faults():
             _take_engine_lock(self._db, self._address, shared=shared)
-            _bound(self._db, shared=shared)
         self._is_engine, self._is_shared = True, shared
+
+    def bind_writes(self) -> None:
+        """From here on lanes are held: until then a write of many rows may take its time."""
+        self._is_bound = True
+        with _faults():
+            _bound(self._db)
 
     def take_series(self, number: int) -> bool:
         """The series of archive files with this number is ours until the session ends; False: it is another's."""
@@ -248,7 +254,8 @@ class PostgresConnection:
             db.row_factory = _named
         if self._is_engine:
             _take_engine_lock(db, self._address, shared=self._is_shared)
-            _bound(db, shared=self._is_shared)
+            if self._is_bound:
+                _bound(db)
         if self._series and not _take_series_back(db, self._series):
             db.close()
             raise TakenOverError(
@@ -320,9 +327,9 @@ def _take_engine_lock(db: _Session, address: PostgresAddress, *, shared: bool = 
     db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
 
 
-def _bound(db: _Session, *, shared: bool) -> None:
+def _bound(db: _Session) -> None:
     """Writes of a worker end with its leases: lanes that a stopped one has in its hands could be taken by nobody."""
-    if shared and db.info.server_version >= BOUNDS_WHOLE:
+    if db.info.server_version >= BOUNDS_WHOLE:
         db.execute(_plain(f"SET transaction_timeout = {LEASE_MS}"))
 
 

@@ -14,6 +14,7 @@ from vedette.contracts.change import ChangeKind, Comparison, DiffOp, Layer, Nois
 from vedette.contracts.filters import ELEMENTS, FilterKind, FilterStep, PageFilters
 from vedette.core.change.layers import compare
 from vedette.core.change.life import Confirm
+from vedette.core.change.long_lines import MAX_LINE
 from vedette.core.change.state import State, lines
 from vedette.core.filters.filter_steps import MOST_VALUE, read_filters
 from vedette.core.filters.line_steps import filter_lines
@@ -110,7 +111,17 @@ def _passed(texts: Iterable[str], added: PageFilters) -> tuple[str, ...]:
 
 
 def _is_left(op: DiffOp, differ: set[str], added: PageFilters) -> bool:
-    return op.op != "move" and any(text in differ for text in _passed((*op.before, *op.after), added))
+    return op.op != "move" and any(
+        _is_among(text, differ) for text in _passed((*op.before, *op.after), added)
+    )
+
+
+def _is_among(text: str, texts: set[str]) -> bool:
+    """Of a long line a difference keeps a part, with marks where it goes on."""
+    if text in texts or not (text.startswith(VALUE) or text.endswith(VALUE)):
+        return text in texts
+    part = text.strip(VALUE)
+    return any(part in one for one in texts if len(one) > MAX_LINE)
 
 
 # The rules.

@@ -142,7 +142,9 @@ def rests(outcome: Outcome, before: Outcome | None) -> bool:
     being moved say 403, "log in" and "not found" for minutes, and the page is still the one that is promised in hours.
     """
     meaning = MEANING[outcome]
-    is_first_bad_answer = meaning.answered and not meaning.is_refusal and before in SEEN
+    # A look that failed says nothing of the page: a site that is deployed answers 503, and then 403.
+    was_well = before in SEEN or (before is not None and MEANING[before].retry)
+    is_first_bad_answer = meaning.answered and not meaning.is_refusal and was_well
     return not (meaning.keeps_schedule or is_first_bad_answer)
 
 

@@ -91,6 +91,8 @@ _DEFAULT_3 = replace(
     persist_at=36.0,
     llm_at=52.0,
 )
+# What was decided by these with a family switched off is decided again as it was.
+_UNBOUNDED = frozenset({"default-1", "default-2", "default-3"})
 RELEASED: Mapping[str, OddWeights] = {
     DEFAULT.version: DEFAULT,
     "default-3": _DEFAULT_3,
@@ -195,6 +197,7 @@ def configured(weights: OddWeights, triage: Triage) -> OddWeights:
     if not total:
         raise InputError("hunt.without switches off every family of features: nothing would be odd")
     grown = {family: cap * 100.0 / total for family, cap in left.items()}
+    grown = grown if without_forest(weights).version in _UNBOUNDED else bounded(left)
     least = weights.persist_at if triage.persist_at is None else triage.persist_at
     return replace(
         weights,
@@ -204,6 +207,17 @@ def configured(weights: OddWeights, triage: Triage) -> OddWeights:
         higher=weights.higher if triage.persist_at is None else 0.0,
         llm_at=max(least, weights.llm_at if triage.llm_at is None else triage.llm_at),
     )
+
+
+def bounded(points: Mapping[Family, float]) -> dict[Family, float]:
+    """Grown to 100 in all, where no family may have more than the largest cap: none makes a finding alone."""
+    left, caps = {family: value for family, value in points.items() if value}, dict.fromkeys(points, 0.0)
+    while left:
+        each = (100.0 - math.fsum(caps.values())) / math.fsum(left.values())
+        over = [family for family, value in left.items() if value * each > LARGEST_CAP]
+        caps |= dict.fromkeys(over, LARGEST_CAP) if over else {one: left[one] * each for one in left}
+        left = {one: value for one, value in left.items() if one not in over} if over else {}
+    return caps
 
 
 def base_weights(weights: OddWeights) -> OddWeights:

@@ -27,8 +27,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     import difflib  # only on the way to an error
 
     by_fold = {one.casefold(): one for one in known}
-    meant = by_fold.get(_OTHER_WORDS.get(word.casefold(), ""))
-    if meant is not None:
-        return meant
+    meant = _OTHER_WORDS.get(word.casefold())
+    if meant in by_fold:
+        return by_fold[meant]
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.5)
     return by_fold[near[0]] if near else None

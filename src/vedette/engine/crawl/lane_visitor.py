@@ -87,7 +87,7 @@ class LaneVisitor(threading.Thread):
     @property
     def surplus(self) -> int:
         """Lanes beyond its share: others came, or more lanes than it could have came from workers that are gone."""
-        return max(0, len(self._ours) - self._share)
+        return max(0, len(self._ours) - len(self._back) - self._share)
 
     def give_back(self, lanes: Sequence[Returned]) -> None:
         self._back.extend(lanes)

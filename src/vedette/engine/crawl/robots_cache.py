@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from datetime import datetime
 
 from vedette.contracts.fetch import Fetched, RobotsRules
 from vedette.contracts.ports import Clock
@@ -33,6 +34,8 @@ class RobotsCache:
     def rules(self, origin: str) -> RobotsRules | None:
         """Rules that still hold; None: ask the far end."""
         known, now = self._rules.get(origin), self._clock.now()
+        if known is not None and known.expires_at <= now:
+            known = None  # another worker may have asked since
         kept = known or self._load(origin)
         if kept is None or kept.expires_at <= now:
             return None
@@ -48,7 +51,8 @@ class RobotsCache:
         """What a fresh fetch says, merged with what was known: a failed refresh does not forget the rules."""
         now = self._clock.now()
         fresh = parse_robots(fetched, origin=origin, agent=agent, now=now)
-        rules = merge_robots(self._rules.get(origin) or self._load(origin), fresh, now)
+        kept = filter(None, (self._rules.get(origin), self._load(origin)))
+        rules = merge_robots(max(kept, key=_newest, default=None), fresh, now)
         is_unreachable = rules.verdict == "deny_all" and rules.status is None
         if not is_unreachable:  # the next look must try again, not read our memory of a bad moment
             self._remember(origin, rules)
@@ -63,3 +67,7 @@ class RobotsCache:
         self._rules.move_to_end(origin)
         while len(self._rules) > SHELF:
             self._rules.popitem(last=False)
+
+
+def _newest(rules: RobotsRules) -> tuple[datetime, datetime]:
+    return rules.fetched_at, rules.expires_at

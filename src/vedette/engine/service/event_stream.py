@@ -145,10 +145,10 @@ class CountingFollower(_Waker):
         self._is_over = False
 
     def take(self, event: StreamedEvent | None) -> None:
-        if event is None:
-            self._is_over = True
-        else:
-            with self._lock:
+        with self._lock:
+            if event is None:
+                self._is_over = True
+            else:
                 self._counts[event.event.name] += 1
         self._wake()
 
@@ -156,12 +156,14 @@ class CountingFollower(_Waker):
         """Since it was read before, until the stream is closed; nothing in it: it was quiet for so many seconds."""
         while True:
             came: Counter[str] = Counter()
+            is_over = False
             if await self._has_come(patience):
                 with self._lock:
                     came, self._counts = self._counts, Counter()
-            if came or not self._is_over:
+                    is_over = self._is_over
+            if came or not is_over:
                 yield came
-            if self._is_over:
+            if is_over:
                 return
             await asyncio.sleep(pace if came else 0)
 

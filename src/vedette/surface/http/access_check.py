@@ -192,11 +192,15 @@ def guarded(gate: Gate, app: ASGIApp, on_changed: OnChanged | None = None) -> AS
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        request, status = Request(scope, receive), 500
+        request = Request(scope, receive)
 
         async def noted(message: Message) -> None:
-            nonlocal status
-            status = message.get("status", status)
+            if (
+                message["type"] == "http.response.start"
+                and request.method not in SAFE
+                and on_changed is not None
+            ):
+                await on_changed(request, message["status"])  # before whoever asked can ask for what follows
             await send(message)
 
         no = await gate.refuses(request)
@@ -204,7 +208,5 @@ def guarded(gate: Gate, app: ASGIApp, on_changed: OnChanged | None = None) -> AS
             await no(scope, receive, noted)
         else:
             await app(scope, receive, noted)
-        if on_changed is not None and request.method not in SAFE:
-            await on_changed(request, status)
 
     return answer

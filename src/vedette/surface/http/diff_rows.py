@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from vedette.contracts.change import DiffOp
-from vedette.report.diffs import by_words, unified
+from vedette.report.diffs import by_words, in_sight, unified
 from vedette.report.plain import Line, plain
 
 CONTEXT = 3  # equal lines around a difference
@@ -36,12 +36,19 @@ def _rows(op: DiffOp, is_first: bool, is_last: bool) -> Iterator[DiffRow]:
     if op.op == "equal":
         yield from _context(op.before or op.after, is_first, is_last)
     elif op.op == "replace":
-        gone, new = [pair[0] for pair in op.words], [pair[1] for pair in op.words]
+        _, _, words, beyond = in_sight(op)
+        gone, new = [pair[0] for pair in words], [pair[1] for pair in words]
         for place in range(max(len(op.before), len(op.after))):
             yield DiffRow(
                 "replace",
-                _marked(op.before[place : place + 1], gone, "gone"),
-                _marked(op.after[place : place + 1], new, "new"),
+                (
+                    *_marked(op.before[place : place + 1], gone, "gone"),
+                    *_beyond((one for one, _ in beyond), "gone"),
+                ),
+                (
+                    *_marked(op.after[place : place + 1], new, "new"),
+                    *_beyond((one for _, one in beyond), "new"),
+                ),
             )
     else:
         left = op.before if op.op in ("delete", "move") else ()
@@ -80,6 +87,12 @@ def _marked(texts: Sequence[str], words: Sequence[str], style: str) -> tuple[Par
         parts += [("", _spaced(before)), (style, _spaced(word))]
         rest = behind
     return tuple(part for part in [*parts, ("", _spaced(rest))] if part[1])
+
+
+def _beyond(words: Iterable[str], style: str) -> Iterator[Part]:
+    """What differs in the part of a long line that is not kept."""
+    for word in filter(None, words):
+        yield from (("", " … "), (style, plain(word)))
 
 
 def _spaced(text: str) -> str:

@@ -51,6 +51,7 @@ class Web:
     work: WorkBoard = field(default_factory=WorkBoard)
     _kept: dict[str, tuple[float, float, Any]] = field(default_factory=dict)  # when, how long it took, what
     _shared: dict[str, tuple[float, Any]] = field(default_factory=dict)  # when it was made, what
+    _changed_at: float = 0.0
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
     _renewals: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
 
@@ -83,9 +84,10 @@ class Web:
         A page that hears of news asks a second later (`vedette.js`), so what it is given was made after them.
         """
         clock = asyncio.get_running_loop().time
+        asked = clock()  # who waits for the one before is given that, or ten would wait for ten
         async with self._locks.setdefault(name, asyncio.Lock()):
             made = self._shared.get(name)
-            if made is None or clock() - made[0] >= SHARED_S:
+            if made is None or made[0] < max(asked - SHARED_S, self._changed_at):
                 begun = clock()  # what happens while it is made may be missing
                 made = self._shared[name] = (begun, await make())
             return cast(T, made[1])
@@ -94,6 +96,7 @@ class Web:
         """Something was changed here: lists are asked anew."""
         self._kept = {name: kept for name, kept in self._kept.items() if name in LASTING}
         self._shared.clear()
+        self._changed_at = asyncio.get_running_loop().time()  # also of what is being made now
 
     def _is_old(self, kept: tuple[float, float, Any]) -> bool:
         at, took, _ = kept

@@ -25,10 +25,17 @@
 
   // However much happens, a page asks for its list again a second later, and then every five.
   function calmly(act) {
-    let isWaiting = false, last = -Infinity;
+    let isWaiting = false, isAgain = false, due = 0, last = -Infinity;
     const now = () => performance.now();
-    const go = () => { isWaiting = false; last = now(); act(); };
-    return () => { if (!isWaiting) { isWaiting = true; setTimeout(go, Math.max(1000, last + 5000 - now())); } };
+    const go = () => { isWaiting = false; last = now(); act(); if (isAgain) { isAgain = false; ask(); } };
+    // What is heard less than a second before it asks may be missing in what it is given: then it asks once more.
+    const ask = () => {
+      if (isWaiting) { isAgain ||= now() + 1000 > due; return; }
+      isWaiting = true;
+      due = Math.max(now() + 1000, last + 5000);
+      setTimeout(go, due - now());
+    };
+    return ask;
   }
 
   // A list that somebody reads stays as it is: it says how many changes came since.
