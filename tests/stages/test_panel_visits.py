@@ -219,6 +219,34 @@ async def test_a_worker_that_came_late_gets_its_part_of_what_another_took_for_la
         await duty._drain(visits)
 
 
+async def test_what_nobody_else_can_ask_is_offered_once_and_then_stays(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch
+):
+    """The other worker has no key of it."""
+    monkeypatch.setattr("vedette.app.panel_worker.LATE", timedelta(seconds=0.2))
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    loaded = Loaded(config=parse({}), path=None, data=Path(), digest="", server=shared.place)
+    shared.detach()
+    await asyncio.sleep(0.3)
+    duty, visits = (
+        Visiting(loaded, shared.place, SystemClock(), print, worker="host-1"),
+        shared.worker("host-1"),
+    )
+    duty._members = dict.fromkeys(NAMES, ())
+    await duty._step(visits)
+    await asyncio.sleep(0.1)
+    assert len(duty._serving) == 2, "what it has beyond its part is offered"
+    async with asyncio.timeout(patient(10)):
+        while len(duty._serving) < 3:
+            await duty._step(visits)
+            await asyncio.sleep(0.02)
+    for _ in range(10):
+        await duty._step(visits)
+        await asyncio.sleep(0.02)
+    assert len(duty._serving) == 3, "not offered again so soon"
+    await duty._drain(visits)
+
+
 @pytest.mark.slow
 def test_a_worker_that_is_stopped_in_the_middle_of_a_write_holds_up_others_for_seconds_only(shared: Shared):
     batch = shared.detach(budget=1.0)

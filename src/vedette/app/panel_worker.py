@@ -113,7 +113,7 @@ class PanelDuty:
     _serving: dict[str, ProviderHold] = field(default_factory=dict)
     _widths: Mapping[str, int] = field(default_factory=dict)
     _resting: dict[str, timedelta] = field(default_factory=dict)  # until when, by our own stopwatch
-    _offered: dict[str, timedelta] = field(default_factory=dict)  # when it was last left to others
+    _unwanted: dict[str, timedelta] = field(default_factory=dict)  # until when it is offered to nobody again
     _told: str = ""
     _panel: Panel = field(init=False)
     _members: Mapping[str, Sequence[ConfiguredProvider]] = field(init=False)
@@ -202,12 +202,8 @@ class PanelDuty:
         """What nobody else took at first may be another's now.  If nobody wants it, it is ours again, for minutes."""
         now = self._since()
         for name, one in self._serving.items():
-            if (
-                one.is_late
-                and not one.is_leaving
-                and now >= self._offered.get(name, -OFFER_AGAIN) + OFFER_AGAIN
-            ):
-                self._offered[name] = now
+            if one.is_late and not one.is_leaving and now >= self._unwanted.get(name, now):
+                self._unwanted[name] = now + OFFER_AGAIN
                 self._leave(one)
 
     def _may_take(self, name: str) -> bool:

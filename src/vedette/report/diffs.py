@@ -165,7 +165,8 @@ def in_sight(op: DiffOp) -> tuple[str, str, Words, Words]:
     a, b, many = units(before), units(after), 0
     for i1, i2, j1, j2 in runs(a, b):
         pair = ("".join(a[i1:i2]).strip(), "".join(b[j1:j2]).strip())
-        if any(pair) and pair != (*op.words[many:], None)[0]:  # where one of them was cut
+        is_told = many < len(op.words) and pair == op.words[many]
+        if any(pair) and not is_told:  # where one of them was cut
             return "".join(a[:i1]) + CUT, "".join(b[:j1]) + CUT, op.words[:many], op.words[many:]
         many += any(pair)
     return before, after, op.words[:many], op.words[many:]

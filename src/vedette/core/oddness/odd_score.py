@@ -196,8 +196,8 @@ def configured(weights: OddWeights, triage: Triage) -> OddWeights:
     total = math.fsum(left.values())
     if not total:
         raise InputError("hunt.without switches off every family of features: nothing would be odd")
-    grown = {family: cap * 100.0 / total for family, cap in left.items()}
-    grown = grown if without_forest(weights).version in _UNBOUNDED else bounded(left)
+    is_old = without_forest(weights).version in _UNBOUNDED
+    grown = {family: cap * 100.0 / total for family, cap in left.items()} if is_old else bounded(left)
     least = weights.persist_at if triage.persist_at is None else triage.persist_at
     return replace(
         weights,
